@@ -26,7 +26,7 @@ from typing import NamedTuple
 
 from acuity.tune.clip import Clip, open_clip
 from acuity.tune.encoders import find_encoder
-from acuity.tune.encoders.settings import EncoderSettings
+from acuity.tune.encoders.encoder import EncoderSettings
 from acuity.tune.ladder.ladder import Ladder, Sample, build_ladder, default_grid
 from acuity.tune.ladder.rungs import choose_rungs, ends, score_at
 from acuity.tune.points.point import Scoring

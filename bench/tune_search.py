@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 from acuity.tune.clip import Clip, open_clip
 from acuity.tune.encoders import ENCODERS, find_encoder
-from acuity.tune.encoders.settings import EncoderSettings
+from acuity.tune.encoders.encoder import EncoderSettings
 from acuity.tune.points.point import Point, Scoring
 from acuity.tune.points.workbench import Workbench
 from acuity.tune.search.searching import Found, search, search_rows

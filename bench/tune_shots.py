@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 import acuity
 from acuity.tune.clip import Clip, open_clip
 from acuity.tune.encoders import find_encoder
-from acuity.tune.encoders.settings import EncoderSettings
+from acuity.tune.encoders.encoder import EncoderSettings
 from acuity.tune.points.point import Point, Scoring
 from acuity.tune.points.workbench import Workbench
 from acuity.tune.search.target import Target

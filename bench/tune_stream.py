@@ -27,9 +27,9 @@ from acuity.tune.clip import Clip, open_clip
 from acuity.tune.encoders import ENCODERS, Encoder
 from acuity.tune.encoders.encode import PictureForm, open_encoding
 from acuity.tune.encoders.encoded_reader import Feeder
+from acuity.tune.encoders.encoder import EncoderSettings
 from acuity.tune.encoders.encoding import Encoding, end_idle_processes
 from acuity.tune.encoders.output import encode_file
-from acuity.tune.encoders.settings import EncoderSettings
 from acuity.tune.points.point import Point, measure
 
 NAMES = ("libx264", "libx265", "libsvtav1", "libvpx-vp9")

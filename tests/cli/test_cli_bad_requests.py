@@ -70,18 +70,6 @@ def test_acuity_refuses_options_that_do_nothing(
     assert words in ran.err
 
 
-@pytest.mark.parametrize("extractor", ["ciede", "psnr_hvs", "speed_chroma"])
-def test_a_metric_of_chroma_for_luma_alone(
-    score: Runner, command: str, tmp_path: Path, extractor: str
-) -> None:
-    gray = tmp_path / "gray.y4m"
-    frame = b"FRAME\n" + bytes(range(48)) * 32
-    gray.write_bytes(b"YUV4MPEG2 W48 H32 F25:1 Ip Cmono\n" + frame * 3)
-    ran = score(gray, gray, "--feature", extractor)
-    assert ran.code == {"vmaf": 234, "acuity": 1}[command]
-    assert f"{extractor} needs chroma, and these pictures are luma alone (4:0:0): leave it out" in ran.err
-
-
 def test_a_model_that_needs_what_no_extractor_gives(score: Runner, clips: Path, tmp_path: Path) -> None:
     model = tmp_path / "odd.json"
     model.write_text(_changed(feature_names=["VMAF_feature_magic_score", "VMAF_integer_feature_adm2_score"]))

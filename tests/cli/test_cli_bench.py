@@ -120,14 +120,6 @@ def test_a_named_backend_beside_one_that_works(cli: Cli, name: str) -> None:
     assert "backend=" not in ran.out  # remedies are options here
 
 
-def test_what_a_small_size_leaves_out(cli: Cli) -> None:
-    ran = cli.acuity(*SMALL, "--size", "192x108", "--backend", "cpu")
-    assert ran.code == 0
-    assert ran.out.count("  v1 (3d0h)") == 1
-    assert "  v1 (3d0h): cambi needs pictures with at least" in ran.out
-    assert ran.out.count("  psnr  ") == PLACES
-
-
 @pytest.mark.parametrize("columns", [40, 60, 80])
 def test_a_narrow_terminal(cli: Cli, monkeypatch: pytest.MonkeyPatch, columns: int) -> None:
     monkeypatch.setenv("COLUMNS", str(columns))

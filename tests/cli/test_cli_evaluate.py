@@ -55,21 +55,6 @@ def test_a_ranking(tmp_path: Path, features: str, capsys: pytest.CaptureFixture[
     assert printed.err.count("\n") == 1
 
 
-def test_bad_input(tmp_path: Path, features: str, capsys: pytest.CaptureFixture[str]) -> None:
-    model = str(linear(tmp_path / "good.onnx", SUM))
-    for arguments, sentence in (
-        ([model, "--features", str(tmp_path / "none.parquet")], "can't be opened: No such file"),
-        ([model, "--features", features, "--split", "foo"], "--split"),
-        ([model], "--features"),
-        ([model, "--features", features, "--split", "val"], "split 'val' has 0 samples"),
-        ([str(tmp_path / "x.onnx"), str(tmp_path / "y.onnx"), "--features", features], "x.onnx"),
-    ):
-        assert main(["evaluate", *arguments]) == 1
-        printed = capsys.readouterr()
-        assert sentence in printed.err
-        assert "Traceback" not in printed.err
-
-
 def test_a_small_set_is_told_of_the_whole(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     model = str(linear(tmp_path / "good.onnx", SUM))
     table = {**columns(6), "key": some_keys("train", 6)}

@@ -85,11 +85,6 @@ def test_codes_of_libvmaf(capsys: pytest.CaptureFixture[str], error: Exception, 
     assert capsys.readouterr().err.startswith(f"vmaf: {error}\n")
 
 
-def test_names_of_files_cannot_break_the_line(capsys: pytest.CaptureFixture[str]) -> None:
-    guarded("vmaf", raising(InputError("'a\nb\x1b[31m\x85é\udce9' does not exist")))
-    assert capsys.readouterr().err == "vmaf: 'a\\nb\\x1b[31m\\x85é\\udce9' does not exist\n"
-
-
 @pytest.mark.parametrize("closed", [">&-", "2>&-", "<&-", "<&- >&- 2>&-"])
 @pytest.mark.parametrize("module", ["vmaf", "main"])
 def test_streams_that_were_closed_before(module: str, closed: str, clips: Path, tmp_path: Path) -> None:

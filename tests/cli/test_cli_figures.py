@@ -141,15 +141,6 @@ def test_vmaf_has_a_score_for_each_of_two_models(steered) -> None:  # type: igno
     assert all(float(number) > 0 for number in numbers)
 
 
-@pytest.mark.parametrize("format", ["csv", "sub", "json", "xml"])
-def test_a_quiet_vmaf_says_it_too(steered, tmp_path: Path, format: str) -> None:  # type: ignore[no-untyped-def]
-    out = tmp_path / "out"
-    ran = steered("vmaf", "-q", f"--{format}", "-o", str(out), swap="vmaf_v0.6.1neg")
-    assert ran.err == f"vmaf: warning: {SWAPPED}\n"
-    # The note has its code and its text, the marks have their name.
-    assert out.read_text().count("steer") == {"csv": 0, "sub": 0, "json": 3, "xml": 4}[format]
-
-
 def test_acuity_says_it_in_every_way(steered) -> None:  # type: ignore[no-untyped-def]
     shown = steered("acuity", swap="vmaf_v0.6.1neg").out
     headlines = [line.split("  ")[-1].strip() for line in shown.splitlines() if line.startswith("  VMAF  ")]

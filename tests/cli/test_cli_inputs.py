@@ -132,24 +132,6 @@ def test_addresses(score: Runner, command: str, cli: Cli, folder: Path) -> None:
         assert "was lost after" in ran.err
 
 
-def test_a_truncated_file_is_offered_nothing(score: Runner, command: str, tmp_path: Path) -> None:
-    with av.open(str(tmp_path / "whole.mp4"), "w", options={"movflags": "faststart"}) as output:
-        stream = output.add_stream("libx264", rate=25)
-        assert isinstance(stream, av.VideoStream)
-        stream.width, stream.height, stream.pix_fmt = WIDTH, HEIGHT, "yuv420p"
-        for rows in np.frombuffer(moving(60), np.uint8).reshape(-1, HEIGHT * 3 // 2, WIDTH):
-            output.mux(stream.encode(av.VideoFrame.from_ndarray(rows, format="yuv420p")))
-        output.mux(stream.encode(None))
-    data = (tmp_path / "whole.mp4").read_bytes()
-    short = tmp_path / "trunc.mp4"
-    short.write_bytes(data[: len(data) * 3 // 4])
-    for options in ([], [spelled(command, "--allow-damaged")]):
-        ran = score(tmp_path / "whole.mp4", short, *options)
-        assert ran.refused
-        assert "of the 60 frames it promises: the file is incomplete" in ran.err
-        assert "damaged" not in ran.err
-
-
 def test_mistyped_lines(cli: Cli, clips: Path) -> None:
     def said(*argv: str) -> Ran:
         ran = cli.acuity("score", *argv)

@@ -126,18 +126,6 @@ def test_going_on_gives_the_whole_report(killed: Killed, tmp_path: Path, options
         assert timeless(part) == timeless(whole)
 
 
-@pytest.mark.parametrize("format", ["json", "xml", "csv", "sub"])
-def test_going_on_into_another_file(killed: Killed, tmp_path: Path, format: str) -> None:
-    whole, part, rest = (tmp_path / f"{name}.{format}" for name in ("whole", "part", "rest"))
-    part = tmp_path / "part.txt"
-    killed("acuity", "-o", str(whole), after=None)
-    killed("acuity", "-o", str(part), "--format", "json")
-    before = part.read_bytes()
-    assert killed("acuity", "--resume", str(part), "-o", str(rest), after=None).code == 0
-    assert timeless(rest) == timeless(whole)
-    assert part.read_bytes() == before
-
-
 @pytest.mark.parametrize(
     ("options", "said"),
     [

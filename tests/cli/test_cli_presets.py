@@ -10,7 +10,6 @@ import pytest
 
 from acuity.cli.vmaf.options import parse
 from acuity.measure import Measurement
-from acuity.models import load_model
 from acuity.scoring.presets import PRESETS
 from cli_helpers import HEIGHT, WIDTH, Cli
 from golden_figures import GoldenRun, load_cases, needs_golden
@@ -24,13 +23,6 @@ def test_presets_add_models_and_features_in_order(family: str) -> None:
         settings = parse([*ANYTHING, "--feature", "vif", f"--{family}", version])
         assert settings.models == list(preset.models)
         assert settings.features == ["vif", *preset.features]
-
-
-@pytest.mark.parametrize("family", PRESETS)
-def test_the_models_of_presets_are_installed(family: str) -> None:
-    for preset in PRESETS[family].values():
-        names = [load_model(model).name for model in preset.models]
-        assert names == ["vmaf", "vmaf_neg"]
 
 
 def preset_runs() -> list[GoldenRun]:

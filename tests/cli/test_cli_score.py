@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import pty
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-import acuity
-from acuity.cli.score import summary
-from acuity.cli.terminal.style import Style
 from acuity.scoring.report import SCHEMA
 from cli_helpers import FRAMES, HEIGHT, WIDTH, Cli, encode, environment, moving, y4m
 from small_model import SVM_TEXT, small_document
@@ -47,21 +42,6 @@ def test_the_summary(cli: Cli, pair: list[str], clips: Path) -> None:
         assert word in ran.out
     assert ran.out.count(" at 0:00.") == 2
     assert "\033" not in ran.out + ran.err
-
-
-def test_the_summary_names_what_computed(clips: Path) -> None:
-    report = acuity.score(clips / "ref.y4m", clips / "dis.y4m", threads=1)
-    on_card = {"backend": "cuda", "card": "NVIDIA H200"}
-    for more, told in (
-        ({}, f"fps on 1 thread ({report.instruction_set})"),
-        ({**on_card, "computed_by": {"vif": "cuda"}}, "fps on cuda (NVIDIA H200)"),
-        (
-            {**on_card, "computed_by": {"vif": "cuda", "ssim": "cpu"}},
-            f"fps on cuda (NVIDIA H200) and 1 thread ({report.instruction_set})",
-        ),
-    ):
-        lines = summary(replace(report, **more), Style(io.StringIO()), worst=1, pools=())
-        assert lines[-1].endswith(told)
 
 
 def test_the_json_document(cli: Cli, pair: list[str]) -> None:

@@ -203,12 +203,3 @@ def test_all_that_is_wrong_is_said_at_once(
 
 
 _WRONG = ["max_sesions", "session_ttl_seconds", "limits.rate", "ACUITY_LIMITS_MAX_CALLS"]
-
-
-def test_a_store_in_the_data_folder_that_a_start_makes(
-    check: Callable[..., tuple[int, str, str]], tmp_path: Path
-) -> None:
-    config = tmp_path / "acuity.toml"
-    config.write_text("[server]\nhttp = 8080\ndata = 'data'\n[store]\nsessions = 'sqlite:data/s.db'\n")
-    assert check("--config", str(config))[0] == 0
-    assert not (tmp_path / "data").exists()

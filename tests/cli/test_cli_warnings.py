@@ -75,21 +75,6 @@ def test_reports_of_vmaf_have_notes(cli: Cli, short: tuple[str, str], tmp_path: 
     assert ENDED in note.text
 
 
-def test_what_was_left_out_is_said(cli: Cli, whole: tuple[str, str], tmp_path: Path) -> None:
-    shown = cli.acuity("score", *whole, "--subsample", "3")
-    assert "scored at 8 bit, one frame in 3" in shown.out
-    assert "2 of 5 frames in" in shown.out
-    out = tmp_path / "out.xml"
-    assert cli.acuity("score", *whole, "--subsample", "3", "-q", "-o", str(out)).err == ""
-    assert "one frame in 3 is scored (2 of 5)" in out.read_text()
-    document = json.loads(cli.acuity("score", *whole, "--subsample", "3", "--json").out)
-    assert (document["subsample"], document["frames"], document["input"]["pairs"]) == (3, 2, 5)
-    assert "subsampled" in [note["code"] for note in document["notes"]]
-    shown = cli.acuity("score", *whole, "--skip", "1", "--frames", "2")
-    assert "the first frame of" in shown.out
-    assert "the first 2 of 4 frames are scored" in shown.out
-
-
 @pytest.mark.parametrize(("width", "height", "warned"), [(48, 32, True), (32, 48, True), (34, 34, False)])
 def test_pictures_that_libvmaf_measures_by_chance(
     cli: Cli, tmp_path: Path, width: int, height: int, warned: bool

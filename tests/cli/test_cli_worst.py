@@ -61,14 +61,6 @@ def test_the_table(worst, tmp_path: Path) -> None:  # type: ignore[no-untyped-de
     assert "reading once more" in ran.err
 
 
-def test_a_narrow_table_has_its_sentences_below_the_rows(worst, monkeypatch: pytest.MonkeyPatch) -> None:  # type: ignore[no-untyped-def]
-    monkeypatch.setenv("COLUMNS", "60")
-    lines = worst("-n", "1").out.splitlines()
-    assert lines[3].split() == ["frame", "time", "score", "picture"]
-    assert len(lines[4].split()) == 4
-    assert max(map(len, lines[3:6])) <= 60
-
-
 def test_json_and_quiet(worst, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     ran = worst("--json", "-n", "1")
     assert json.loads(ran.out) == json.loads((tmp_path / "out" / "worst.json").read_text())

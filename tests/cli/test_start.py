@@ -79,16 +79,6 @@ def test_the_card_is_started_before_it_is_opened(cuda: FakeCuda, words: list[str
     assert (card.properties.number, cuda.calls) == (number, [])
 
 
-def test_nothing_is_started_without_a_sign_of_a_card(cuda: FakeCuda, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert begin_early(["--backend", "cpu"]) is None
-    monkeypatch.setattr(early_start, "is_installed", lambda: False)
-    assert begin_early([]) is None
-    monkeypatch.setattr(early_start, "is_installed", lambda: True)
-    monkeypatch.setattr(early_start, "has_traces", lambda: False)
-    assert begin_early([]) is None
-    assert cuda.calls == []
-
-
 def test_only_commands_that_compute_start_a_card(cuda: FakeCuda, monkeypatch: pytest.MonkeyPatch) -> None:
     begun: list[list[str]] = []
     monkeypatch.setattr(start, "begin_early", lambda words: begun.append(list(words)))

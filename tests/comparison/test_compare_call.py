@@ -63,12 +63,3 @@ def test_a_part_has_its_own_bitrate_and_not_that_of_a_list(tmp_path: Path) -> No
     assert said in part.all_notes
     nothing = acuity.compare(ref, tmp_path / "list.csv", remember=False, frames=5, align="auto")
     assert any(note.startswith("no bitrate of dis.mkv: ") for note in nothing.all_notes)
-
-
-@pytest.mark.parametrize("option", ["resume", "no_reference", "serve", "modle"])
-def test_options_that_it_lacks(folder: Path, option: str) -> None:
-    with pytest.raises(TypeError, match=f"compare\\(\\) has no option '{option}': of score") as refused:
-        acuity.compare(folder / "ref.y4m", folder / "encodes", **{option: True})
-    known = str(refused.value).rpartition("it takes ")[2].split(", ")
-    assert "threads" in known
-    assert option not in known

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from acuity.comparison import memory
+from acuity.comparison import run
 from acuity.comparison.report import CompareReport
 from acuity.comparison.request import ComparePair, ComparisonRequest
 from acuity.comparison.row import CompareRow
@@ -58,7 +58,7 @@ def test_another_build_of_the_same_version_is_scored_anew(tmp_path, monkeypatch)
     ref, dis = container(tmp_path / "ref.mkv", 6), container(tmp_path / "dis.mkv", 6, worse=True)
     _compared(ref, dis)
     assert _compared(ref, dis).rows[0].remembered
-    monkeypatch.setattr(memory, "engine_build", lambda: "another")
+    monkeypatch.setattr(run, "engine_build", lambda: "another")
     assert not _compared(ref, dis).rows[0].remembered
 
 

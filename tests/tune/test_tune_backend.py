@@ -10,7 +10,7 @@ import pytest
 from acuity.cli.tune import main
 from acuity.tune.clip import open_clip
 from acuity.tune.encoders import find_encoder
-from acuity.tune.encoders.settings import EncoderSettings
+from acuity.tune.encoders.encoder import EncoderSettings
 from acuity.tune.points.cache import Cache
 from acuity.tune.points.point import Scoring, measure
 from acuity.tune.points.workbench import Workbench

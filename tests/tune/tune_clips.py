@@ -11,7 +11,7 @@ import av
 import numpy as np
 
 from acuity.tune.encoders import find_encoder
-from acuity.tune.encoders.settings import EncoderSettings
+from acuity.tune.encoders.encoder import EncoderSettings
 
 IN_PROCESS = ("libx264", "libx265", "libsvtav1", "libvpx-vp9")
 FAST = {"libx264": "veryfast", "libx265": "ultrafast", "libsvtav1": "10", "libvpx-vp9": "fast"}

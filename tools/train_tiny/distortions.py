@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from acuity.tune.clip import open_clip
 from acuity.tune.encoders import find_encoder
 from acuity.tune.encoders.encoded_reader import EncodedReader
-from acuity.tune.encoders.settings import EncoderSettings
+from acuity.tune.encoders.encoder import EncoderSettings
 from acuity.video.pairs.convert import Fit
 from acuity.video.picture import Picture, PixelFormat
 from scenes import blurred

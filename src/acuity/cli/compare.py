@@ -36,14 +36,13 @@ from acuity.cli.score_options import (
     format_by,
     scoring_request,
 )
-from acuity.cli.scoring import check_target
+from acuity.cli.scoring import check_target, spare
 from acuity.cli.terminal.progress import for_people
 from acuity.cli.terminal.style import Style, count
 from acuity.comparison.encoder_curves import EncoderRate
 from acuity.comparison.encoder_names import AUTO, SOURCES
 from acuity.comparison.report import FORMATS, CompareReport, Extras, comparison_format, write_comparison
 from acuity.comparison.tables import csv_text, differences_table, ranking_table, score_figure
-from acuity.errors import OutputError
 from acuity.report import check_output
 from acuity.report.document import plain
 from acuity.report.tables import Table
@@ -96,7 +95,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     from acuity.comparison.call import run_comparison
-    from acuity.comparison.encodes import find_encodes
+    from acuity.comparison.encodes import find_encodes, is_list
 
     check_pools(arguments.pools)
     _check_combinations(arguments)
@@ -109,7 +108,8 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         inputs = [path for pair in encodes.pairs for path in (pair.reference, pair.distorted)]
         check_target(arguments.output, inputs)
-        _spare_lists(arguments.output, arguments.videos)
+        for path in filter(is_list, arguments.videos):
+            spare(arguments.output, path, "the report would overwrite the list")
     quiet = arguments.quiet or arguments.json or arguments.csv
     if not quiet:
         _announce(encodes.pairs)
@@ -172,14 +172,6 @@ def _check_combinations(arguments: argparse.Namespace) -> None:
         from acuity.comparison.encoder_names import encoder_finder
 
         encoder_finder(arguments.encoder_from)
-
-
-def _spare_lists(output: str, words: list[str]) -> None:
-    from acuity.comparison.encodes import is_list
-
-    for path in filter(is_list, words):
-        if os.path.exists(output) and os.path.exists(path) and os.path.samefile(output, path):
-            raise OutputError(f"the report would overwrite the list '{path}': name another file")
 
 
 def _announce(pairs: Any) -> None:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Final
 from acuity.cli.exits import OK
 from acuity.cli.getopt import UsageError
 from acuity.cli.page_pictures import PAGE, WITHOUT_PAGE
+from acuity.cli.scoring import spare
 from acuity.errors import InputError, OutputError
 from acuity.report.read_report import ReadReport, read_report
 from acuity.report.write import SHOWN, check_output, write_report
@@ -72,8 +73,7 @@ def _check_target(target: str, report: str, *, named: bool) -> None:
         raise OutputError(
             f"'{target}' exists already: name the file with -o ('-o {shlex.quote(target)}' overwrites it)"
         )
-    if os.path.exists(target) and os.path.exists(report) and os.path.samefile(target, report):
-        raise OutputError(f"the page would overwrite the report '{report}': name another file with -o")
+    spare(target, report, "the page would overwrite the report")
     check_output(target, "page")
 
 

@@ -77,6 +77,11 @@ def check_target(output: str, inputs: Sequence[str]) -> None:
     from acuity.report import check_output
 
     for path in inputs:
-        if os.path.exists(output) and os.path.exists(path) and os.path.samefile(output, path):
-            raise OutputError(f"the report would overwrite the video '{path}': name another file")
+        spare(output, path, "the report would overwrite the video")
     check_output(output)
+
+
+def spare(output: str, path: str, what: str) -> None:
+    """Refuse an output that is a file which is read."""
+    if os.path.exists(output) and os.path.exists(path) and os.path.samefile(output, path):
+        raise OutputError(f"{what} '{path}': name another file")

@@ -30,7 +30,7 @@ from acuity.cli.score_options import (
 )
 from acuity.cli.scoring import say
 from acuity.cli.terminal.progress import ProgressDisplay, for_people
-from acuity.cli.terminal.style import Style, clock, columns, wrapped_columns
+from acuity.cli.terminal.style import Style, clock, wrapped_columns
 from acuity.frames.request import ALIGN, DEFAULT_APART, DEFAULT_FRAMES, MAX_FRAMES, WorstRequest
 from acuity.report import check_output
 from acuity.scoring.fronts import ACUITY
@@ -133,18 +133,6 @@ _STAGES: Final = {
 }
 
 
-_NARROW: Final = 100  # columns of a terminal with less room than a table with sentences needs
-
-
-def _below(rows: list[tuple[str, ...]], style: Style) -> list[str]:
-    """The table for a narrow terminal: the last cell of each row below the others."""
-    head, *table = columns([row[:-1] for row in rows])
-    lines = [head[: style.columns]]
-    for line, row in zip(table, rows[1:], strict=True):
-        lines += [line, *style.paragraph(None, row[-1], margin=4)]
-    return lines
-
-
 def _answer(report: WorstReport, arguments: argparse.Namespace) -> list[str]:
     if arguments.json:
         return [json.dumps(report.to_document(), indent=2, allow_nan=False)]
@@ -152,12 +140,11 @@ def _answer(report: WorstReport, arguments: argparse.Namespace) -> list[str]:
         return [one_line(str(report.contact_sheet))] if report.contact_sheet else []
     style = Style(sys.stdout)
     rows: list[tuple[str, ...]] = [("frame", "time", "score", "picture", "what is wrong")]
-    narrow = style.fits and style.columns < _NARROW
     for frame in report.frames:
         time = "" if frame.time is None else clock(frame.time, 3)
         said = frame.description if frame.narration is None else f"{frame.description} {frame.narration}"
         rows.append((str(frame.index), time, f"{frame.score:.2f}", frame.distorted.name, one_line(said)))
-    head, *table = _below(rows, style) if narrow else wrapped_columns(rows, style)
+    head, *table = wrapped_columns(rows, style)
     name = report.scoring.results.models[0]
     mean = style("bold", f"{'VMAF' if name == 'vmaf' else name}  {report.scoring.score:.2f}")
     lines = ["", f"  {mean}   {style('dim', str(report.scoring.model))}"]

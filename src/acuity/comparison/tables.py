@@ -190,10 +190,6 @@ def rates_table(report: CompareReport) -> Table:
     return table if several else table.without("reference")
 
 
-_CSV: Final = (
-    *("place", "name", "reference", "distorted", "encoder", "score", "to_best", "to_best_low"),
-    *("to_best_high", "tie", "kbps", "bytes", "seconds", "frames", "remembered", "error", "status"),
-)
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
 _PLAIN_POOLS: Final = ("mean", "min", "p5", "max")
 _POOLS: Final = ("mean", "harmonic_mean", "min", "p5", "max")
@@ -202,8 +198,7 @@ _POOLS: Final = ("mean", "harmonic_mean", "min", "p5", "max")
 def csv_text(report: CompareReport, pools: Sequence[str] = ()) -> str:
     """All figures as CSV, one line for each encode, the best first; digits are not cut."""
     columns = [(figure, method) for figure in all_figures(report) for method in figure.methods(pools)]
-    titles = [*_CSV, *(f"{figure.key}_{method}" for figure, method in columns)]
-    rows: list[list[object]] = []
+    rows: list[dict[str, Any]] = []
     for standing in report.analysis.standings:
         row, found = standing.row, standing.to_best
         low, high = (None, None) if found is None or found.ci95 is None else found.ci95
@@ -226,9 +221,11 @@ def csv_text(report: CompareReport, pools: Sequence[str] = ()) -> str:
             "error": _harmless(row.error),
             "status": row.status,
         }
-        pooled = [figure_of(row, figure, method) for figure, method in columns]
-        rows.append([*about.values(), *(None if value != value else value for value in pooled)])
-    return to_csv(titles, rows)
+        for figure, method in columns:
+            value = figure_of(row, figure, method)
+            about[f"{figure.key}_{method}"] = None if value != value else value
+        rows.append(about)
+    return to_csv(list(rows[0]), [list(entry.values()) for entry in rows])
 
 
 def _harmless(name: str | None) -> str | None:

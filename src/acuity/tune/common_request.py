@@ -26,7 +26,7 @@ from acuity.video.picture import split_format
 if TYPE_CHECKING:
     from acuity.tune.clip import Clip
     from acuity.tune.encoders import Encoder
-    from acuity.tune.encoders.settings import EncoderSettings
+    from acuity.tune.encoders.encoder import EncoderSettings
     from acuity.tune.points.point import Scoring
     from acuity.tune.search.target import Target
 
@@ -195,7 +195,7 @@ class TuneRequest:
         return clip if clip.frames is not None and end >= clip.frames else clip.of(Part(0, end))
 
     def settings(self, encoder: Encoder, size: tuple[int, int] | None = None) -> EncoderSettings:
-        from acuity.tune.encoders.settings import EncoderSettings
+        from acuity.tune.encoders.encoder import EncoderSettings
 
         return EncoderSettings(
             encoder,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from acuity.errors import TuneError, to_give, to_omit, to_set
 from acuity.scoring.setting import setting
-from acuity.tune.common_request import DEFAULT_TARGET, ENCODING, OUTPUT, WANTED, WORK, target_vmaf
+from acuity.tune.common_request import ENCODING, OUTPUT, WANTED, WORK, target_vmaf
 from acuity.tune.common_request import TuneRequest as TuneRequest
 from acuity.tune.values import byte_count, entries, qualities, scores, size, sizes
 
@@ -91,17 +91,8 @@ class CompareRequest(TuneRequest):
 
     def targets(self) -> list[float]:
         """The targets, in the order asked for."""
-        given = [
-            name for name in ("target_vmaf", "target_vmafs", "target") if getattr(self, name) is not None
-        ]
-        if len(given) > 1:
-            raise TuneError(to_give(*given[:2], verb="targets are given by"), ": leave one of them out")
-        if self.metric != "vmaf" and self.target is None:
-            raise TuneError(f"the target of {self.metric} is missing: ", to_give("target"))
-        if self.target_vmafs is not None:
-            return scores(self.target_vmafs)
-        one = self.target_vmaf if self.target is None else self.target
-        return [DEFAULT_TARGET if one is None else one]
+        self.only_one("target_vmaf", "target_vmafs", "target")
+        return [self.figure()] if self.target_vmafs is None else scores(self.target_vmafs)
 
     def sweep(self) -> list[float]:
         if not self.crf_sweep:

@@ -17,19 +17,17 @@ import pytest
 from acuity.errors import (
     EncodeFailed,
     EncoderError,
-    InputError,
     NoFramesError,
     TruncatedError,
     TuneError,
 )
 from acuity.tune.clip import Clip, Part, open_clip
 from acuity.tune.encoders import ENCODERS
+from acuity.tune.encoders.encoder import EncoderSettings
 from acuity.tune.encoders.hdr10 import of_frame
 from acuity.tune.encoders.output import encode_file
-from acuity.tune.encoders.settings import EncoderSettings
 from acuity.tune.points.point import Scoring, measure
 from acuity.tune.progress import Stopped
-from acuity.video.readers.open import RawGeometry
 from tune_clips import IN_PROCESS, fast, picture, write_video, write_y4m
 
 HDR10 = "master-display=G(13250,34500)B(7500,3000)R(34000,16000)WP(15635,16450)L(10000000,1):max-cll=1000,400"
@@ -200,16 +198,6 @@ def test_a_source_that_is_cut_off_ends_the_encode_with_one_sentence(
         measure(open_clip(path), fast("libx264"), 30)
     assert left_threads() == []
     assert children() <= before
-
-
-def test_raw_video_needs_a_rate(tmp_path: Path) -> None:
-    path, geometry = tmp_path / "raw.yuv", RawGeometry(96, 64, "420", 8)
-    path.write_bytes(b"".join(picture(index, 96, 64).tobytes() + bytes(96 * 32) for index in range(4)))
-    with pytest.raises(InputError, match="doesn't say its frame rate: pass fps="):
-        open_clip(path, geometry=geometry)
-    clip = open_clip(path, geometry=geometry, fps=Fraction(24))
-    assert (clip.rate, clip.frames) == (24, 4)
-    assert measure(clip, fast("libx264"), 20).frames == 4
 
 
 def test_a_clip_knows_its_parts_and_its_content(clip: Clip, tmp_path: Path) -> None:

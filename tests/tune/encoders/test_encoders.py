@@ -10,7 +10,7 @@ import pytest
 
 from acuity.errors import EncoderError
 from acuity.tune.encoders import ENCODERS, PRESETS, find_encoder, usable_encoders
-from acuity.tune.encoders.settings import EncoderSettings
+from acuity.tune.encoders.encoder import EncoderSettings
 from acuity.tune.encoders.versions import encoder_version
 
 IN_PROCESS = ("libx264", "libx265", "libsvtav1", "libvpx-vp9")
@@ -80,14 +80,6 @@ def test_presets_have_one_vocabulary(name: str, preset: str | None, own: str) ->
 def test_wrong_settings_are_refused(wrong: dict[str, object], said: str) -> None:
     with pytest.raises(EncoderError, match=said):
         EncoderSettings(ENCODERS["libsvtav1"], **wrong)  # type: ignore[arg-type]
-
-
-def test_the_document_has_what_decides_the_bytes() -> None:
-    x264, x265 = ENCODERS["libx264"], ENCODERS["libx265"]
-    assert EncoderSettings(x264).document() == EncoderSettings(x264, preset="medium").document()
-    assert EncoderSettings(x264, threads=2).document() != EncoderSettings(x264).document()
-    assert EncoderSettings(x265, threads=2).document() == EncoderSettings(x265).document()
-    assert EncoderSettings(x265, tune="grain").document() != EncoderSettings(x265).document()
 
 
 @pytest.mark.parametrize("name", IN_PROCESS)

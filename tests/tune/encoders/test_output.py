@@ -17,8 +17,8 @@ from acuity.errors import OutputError, PathError, TuneError
 from acuity.report.write import limit_outputs
 from acuity.tune.clip import Clip, Part, open_clip
 from acuity.tune.encoders import find_encoder
+from acuity.tune.encoders.encoder import EncoderSettings
 from acuity.tune.encoders.output import encode_file
-from acuity.tune.encoders.settings import EncoderSettings
 from acuity.tune.points.point import Point
 from tune_clips import fast, picture, write_video
 

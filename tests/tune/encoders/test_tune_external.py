@@ -14,8 +14,8 @@ import acuity
 from acuity.errors import EncodeFailed, EncoderError
 from acuity.tune.clip import Clip, open_clip
 from acuity.tune.encoders import find_encoder, usable_encoders
+from acuity.tune.encoders.encoder import EncoderSettings
 from acuity.tune.encoders.output import encode_file
-from acuity.tune.encoders.settings import EncoderSettings
 from acuity.tune.points.point import measure
 from acuity.tune.progress import Stopped
 from tune_clips import write_y4m

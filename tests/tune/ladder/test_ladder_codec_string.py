@@ -95,11 +95,6 @@ def test_av1_names_its_colour_if_it_is_unusual(tmp_path: Path) -> None:
     assert codec_string(encoded.stream) in encoded.playlist
 
 
-def test_vp9_names_its_colour_if_it_is_unusual(tmp_path: Path) -> None:
-    encoded = encode(tmp_path, "libvpx-vp9", SMALL, "yuv420p", PQ)
-    assert codec_string(encoded.stream) == "vp09.00.10.08.01.09.16.09.00"
-
-
 @pytest.mark.parametrize(
     ("pixels", "shape", "name"),
     [

@@ -122,8 +122,3 @@ def test_no_sample_is_above_the_hull(found: list[Sample]) -> None:
         at = score_at(hull, sample.bitrate_kbps)
         assert at is not None
         assert at >= sample.vmaf - 1e-9
-
-
-def test_a_sample_without_a_score_is_left_out() -> None:
-    assert convex_hull([Sample(100.0, float("nan")), Sample(200.0, 50.0)]) == [Sample(200.0, 50.0)]
-    assert convex_hull([]) == []

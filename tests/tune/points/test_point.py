@@ -10,7 +10,7 @@ import pytest
 
 from acuity.tune.clip import Clip, Part, open_clip
 from acuity.tune.encoders import find_encoder
-from acuity.tune.encoders.settings import EncoderSettings
+from acuity.tune.encoders.encoder import EncoderSettings
 from acuity.tune.points.point import Scoring, measure
 from tune_clips import IN_PROCESS, fast, write_video, write_y4m
 
@@ -30,12 +30,6 @@ def test_an_encode_is_measured(name: str, clip: Clip) -> None:
     assert good.pool("psnr_y") > poor.pool("psnr_y")
     assert good.bitrate_kbps == pytest.approx(good.bytes * 8 * 25 / 30 / 1000)
     assert good.encoder_version.startswith(name)
-
-
-@pytest.mark.parametrize("name", IN_PROCESS)
-def test_parts_are_encoded_one_after_the_other(name: str, clip: Clip) -> None:
-    point = measure(clip.of(Part(2, 6), Part(20, 29)), fast(name), 35)
-    assert point.frames == len(point.scores["vmaf"]) == 13
 
 
 def test_the_bitrate_of_a_variable_rate_is_by_the_time_that_the_frames_are_shown(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 from acuity.errors import AcuityError
 from acuity.tune.clip import Clip, open_clip
 from acuity.tune.encoders import find_encoder
-from acuity.tune.encoders.settings import EncoderSettings
+from acuity.tune.encoders.encoder import EncoderSettings
 from acuity.tune.points.cache import Cache
 from acuity.tune.points.point import Point, Scoring
 from acuity.tune.points.workbench import Workbench
@@ -98,15 +98,6 @@ def test_stop_ends_what_is_under_way_and_keeps_what_is_finished(tmp_path: Path) 
     with pytest.raises(Stopped):
         bench.point(short, FAST, 31)
     assert Workbench(SCORING, cache=bench.cache).point(short, FAST, 30).cached
-
-
-def test_a_caller_who_reads_no_further_stops_only_its_own_encodes(clip: Clip) -> None:
-    bench = Workbench(SCORING, cores=1)
-    points = bench.points([(clip, FAST, quality) for quality in (20, 21, 22, 23)])
-    assert isinstance(next(points), Point)
-    points.close()  # type: ignore[attr-defined]  # a generator
-    assert bench.encodes < 4
-    assert isinstance(bench.point(clip, FAST, 40), Point)
 
 
 def test_progress_counts_encodes_and_frames(clip: Clip) -> None:

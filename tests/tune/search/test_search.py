@@ -56,24 +56,6 @@ def test_finds_what_trying_all_would(
     assert len(asked) <= 13  # bisection needs 6, whatever the curve; the belief may be wrong five times
 
 
-@settings(max_examples=examples(10), deadline=None)
-@given(middle=st.floats(5, 60), width=st.floats(1, 12), seed=st.integers(0, 1000), value=st.floats(60, 98))
-def test_noise_leads_to_a_point_that_meets_the_target_all_the_same(
-    middle: float, width: float, seed: int, value: float
-) -> None:
-    curve = logistic(middle, width, 100, X264.last_step + 1)
-    noisy = curve + np.random.default_rng(seed).normal(0, 0.4, len(curve))
-    search = Search(Target(value), prior_for(X264, Target(value)), tolerance=0.5)
-    played(search, noisy, 13)
-    found = search.found
-    if found is None:
-        assert noisy[0] < value
-        return
-    assert noisy[found] >= value
-    near = noisy[found] <= value + 0.5
-    assert near or found == X264.last_step or noisy[found + 1] < value
-
-
 def test_a_target_that_nothing_meets_is_known_after_the_best_step() -> None:
     curve = np.linspace(90, 20, 52)
     search = Search(Target(95), prior_for(X264, Target(95)))
@@ -83,21 +65,6 @@ def test_a_target_that_nothing_meets_is_known_after_the_best_step() -> None:
     assert search.nearest == 0
     assert 0 in asked
     assert len(asked) <= 4
-
-
-def test_known_points_of_other_targets_spare_encodes() -> None:
-    curve = logistic(40, 6, 100, 52)
-    first = Search(Target(90), prior_for(X264, Target(90)), tolerance=0)
-    played(first, curve)
-    again = Search(Target(90), prior_for(X264, Target(90)), tolerance=0)
-    for step, figure in first.figures.items():
-        again.add(step, figure)
-    assert again.next() is None
-    assert again.found == first.found
-    near = Search(Target(91), prior_for(X264, Target(91)), tolerance=0)
-    for step, figure in first.figures.items():
-        near.add(step, figure)
-    assert len(played(near, curve)) <= 3
 
 
 def test_points_of_another_encoder_show_where_to_begin() -> None:

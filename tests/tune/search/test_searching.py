@@ -9,7 +9,7 @@ import pytest
 from acuity.errors import EncoderError, TuneError, UnreachableError
 from acuity.tune.clip import Clip, open_clip
 from acuity.tune.encoders import find_encoder
-from acuity.tune.encoders.settings import EncoderSettings
+from acuity.tune.encoders.encoder import EncoderSettings
 from acuity.tune.points.cache import Cache
 from acuity.tune.points.point import Scoring
 from acuity.tune.points.workbench import Workbench

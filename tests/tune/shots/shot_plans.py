@@ -11,7 +11,7 @@ from shot_pictures import noisy, pan, still, texture
 
 from acuity.tune.clip import Clip, Part, open_clip
 from acuity.tune.encoders import find_encoder
-from acuity.tune.encoders.settings import EncoderSettings
+from acuity.tune.encoders.encoder import EncoderSettings
 from acuity.tune.points.point import Scoring, measure
 from acuity.tune.search.target import Target
 from acuity.tune.shots.one_stream import for_stitching

@@ -16,7 +16,7 @@ from acuity.errors import EncoderError, OutputError, TuneError
 from acuity.tune.clip import Clip, open_clip
 from acuity.tune.encoders import find_encoder
 from acuity.tune.encoders.encode import PictureForm, open_encoding
-from acuity.tune.encoders.settings import EncoderSettings
+from acuity.tune.encoders.encoder import EncoderSettings
 from acuity.tune.shots.one_stream import (
     check_one_configuration,
     essential,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import os
 import re
 import sys
 import threading
@@ -18,8 +17,8 @@ from acuity import __version__
 from acuity.cli.exits import FAILED, OK, terminable
 from acuity.cli.getopt import UsageError, amount, whole
 from acuity.cli.score_options import typed
+from acuity.cli.scoring import spare
 from acuity.cli.terminal.style import Style
-from acuity.errors import OutputError
 from acuity.report import check_output
 from acuity.report.document import plain
 from acuity.report.write import write_document
@@ -140,12 +139,10 @@ def request(kind: type[_Request], arguments: argparse.Namespace) -> _Request:
 
 def _check_answer(output: str | None, request: TuneRequest) -> None:
     """Refuse, before long work, a file that can't be written, is the source, or exists already."""
-    source = request.src
     if output is None:
         check_output("-")
         return
-    if os.path.exists(output) and os.path.exists(source) and os.path.samefile(output, source):
-        raise OutputError(f"the answer would overwrite the source '{source}': name another file")
+    spare(output, request.src, "the answer would overwrite the source")
     check_new(output, request.overwrite)
     check_output(output)
 

@@ -14,10 +14,10 @@ import av
 from acuity.errors import EncoderError, TuneError, listed, to_set
 from acuity.tune.clip import Clip
 from acuity.tune.encoders import Encoder, usable_encoders
+from acuity.tune.encoders.encoder import EncoderSettings
 from acuity.tune.encoders.encoding import Encoding, Job, PyavEncoding
 from acuity.tune.encoders.external import ExternalEncoding
 from acuity.tune.encoders.hdr10 import Hdr10
-from acuity.tune.encoders.settings import EncoderSettings
 from acuity.video.notes import Note, warning
 from acuity.video.pairs.convert import Fit, Resample, Step
 from acuity.video.picture import LAYOUTS, PixelFormat

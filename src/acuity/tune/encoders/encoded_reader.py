@@ -18,8 +18,8 @@ from acuity.errors import EncodeFailed, InputError
 from acuity.text import one_line
 from acuity.tune.clip import Clip, Times
 from acuity.tune.encoders.encode import PictureForm, encode_notes, open_encoding
+from acuity.tune.encoders.encoder import EncoderSettings
 from acuity.tune.encoders.encoding import Encoding, Packet
-from acuity.tune.encoders.settings import EncoderSettings
 from acuity.tune.progress import Stopped
 from acuity.video.picture import Picture
 from acuity.video.readers.av_open import AV_ERRORS, reason

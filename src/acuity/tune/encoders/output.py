@@ -23,8 +23,8 @@ from acuity.text import one_line, quoted
 from acuity.tune.clip import Clip, Times
 from acuity.tune.encoders import Encoder
 from acuity.tune.encoders.beside import INTERLEAVED, beside, described, from_start, opened, text_codec
+from acuity.tune.encoders.encoder import EncoderSettings
 from acuity.tune.encoders.encoding import Encoding, Packet, packet_of
-from acuity.tune.encoders.settings import EncoderSettings
 from acuity.tune.points.point import Point, Scoring, measure
 from acuity.tune.values import check_new
 from acuity.video.local_file import restricted

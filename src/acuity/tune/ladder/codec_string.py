@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 from acuity.errors import EncodeFailed, TuneError
 from acuity.tune.clip import Clip
 from acuity.tune.encoders.encode import PictureForm, open_encoding
-from acuity.tune.encoders.settings import EncoderSettings
+from acuity.tune.encoders.encoder import EncoderSettings
 from acuity.video.coded_headers import Bits, av1_sequence
 
 

@@ -19,7 +19,7 @@ from acuity import __version__
 from acuity.errors import TuneError
 from acuity.tune.clip import Clip
 from acuity.tune.encoders.encode import PictureForm
-from acuity.tune.encoders.settings import EncoderSettings
+from acuity.tune.encoders.encoder import EncoderSettings
 from acuity.tune.ladder.codec_string import Stream, codec_string, stream_head
 from acuity.tune.ladder.playlists import Segment, Timeline, Variant, dash, hls_multivariant, rendition_name
 from acuity.tune.ladder.rungs import MIN_STEP, choose_rungs, convex_hull, unreached

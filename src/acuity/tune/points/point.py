@@ -23,7 +23,7 @@ from acuity.scoring.run import run_request
 from acuity.tune.clip import Clip, Part
 from acuity.tune.encoders.encode import PictureForm
 from acuity.tune.encoders.encoded_reader import EncodedReader, Sink
-from acuity.tune.encoders.settings import EncoderSettings
+from acuity.tune.encoders.encoder import EncoderSettings
 from acuity.tune.encoders.versions import encoder_version
 from acuity.tune.progress import Stopped
 from acuity.video.picture import Picture

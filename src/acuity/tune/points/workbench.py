@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from acuity.cache_file import engine_build
 from acuity.errors import AcuityError
@@ -24,7 +24,7 @@ from acuity.tune.progress import Listener, Stopped, Tally
 if TYPE_CHECKING:
     from acuity.tune.clip import Clip
     from acuity.tune.encoders.encoded_reader import Sink
-    from acuity.tune.encoders.settings import EncoderSettings
+    from acuity.tune.encoders.encoder import EncoderSettings
 
 # Pictures of so many pixels, and the cores that one encode of them uses well. Small pictures have too little
 # to divide, so several encodes at once are faster; large ones also need memory for the encoder's lookahead.
@@ -55,16 +55,6 @@ class Made(NamedTuple):
     encoder: str
     size: tuple[int, int] | None  # None: the source's
     point: Point
-
-    @property
-    def maker(self) -> str:
-        """Encoder and size as text, for the cache."""
-        return json.dumps([self.encoder, self.size])
-
-    @classmethod
-    def by(cls, maker: str, point: Point) -> Self:
-        encoder, size = json.loads(maker)
-        return cls(encoder, None if size is None else (size[0], size[1]), point)
 
 
 class Workbench:
@@ -155,8 +145,11 @@ class Workbench:
     def made_of(self, clip: Clip) -> list[Made]:
         """The points that are known of a clip, by whatever encoder, of this process and of earlier ones."""
         clip.digest(self.cache)
-        found = self.cache.of_source(source_key(clip, self.scoring))
-        return [Made.by(maker, point) for _, maker, point in found]
+        made = []
+        for _, maker, point in self.cache.of_source(source_key(clip, self.scoring)):
+            encoder, size = json.loads(maker)
+            made.append(Made(encoder, None if size is None else (size[0], size[1]), point))
+        return made
 
     @contextmanager
     def _stoppable(self) -> Iterator[threading.Event]:
@@ -189,26 +182,17 @@ class Workbench:
         return point
 
     def _made(self, wanted: Wanted, key: str, stop: threading.Event, sink: Sink | None = None) -> Point:
-        point = self._encode(wanted, stop, sink)
-        maker = Made(wanted.settings.encoder.name, wanted.settings.size, point).maker
-        self.cache.put(key, point, source=source_key(wanted.clip, self.scoring), maker=maker)
-        return point
-
-    def _encode(self, wanted: Wanted, stop: threading.Event, sink: Sink | None) -> Point:
         clip, settings, quality = wanted
         size = settings.size or (clip.info.width, clip.info.height)
         with self._shares.share(size, stop) as threads, self.tally.encode(wanted.title) as frames:
-            return measure(
-                clip,
-                _with_threads(settings, threads),
-                quality,
-                replace(
-                    self.scoring, threads=self.scoring.threads or threads, share=-(-self.cores // threads)
-                ),
-                frames=frames,
-                stop=stop,
-                sink=sink,
+            scoring = replace(
+                self.scoring, threads=self.scoring.threads or threads, share=-(-self.cores // threads)
             )
+            settings = _with_threads(settings, threads)
+            point = measure(clip, settings, quality, scoring, frames=frames, stop=stop, sink=sink)
+        maker = json.dumps([settings.encoder.name, settings.size])
+        self.cache.put(key, point, source=source_key(clip, self.scoring), maker=maker)
+        return point
 
 
 def _with_threads(settings: EncoderSettings, threads: int) -> EncoderSettings:

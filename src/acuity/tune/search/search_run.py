@@ -18,7 +18,7 @@ from acuity.tune.values import size
 
 if TYPE_CHECKING:
     from acuity.tune.clip import Clip
-    from acuity.tune.encoders.settings import EncoderSettings
+    from acuity.tune.encoders.encoder import EncoderSettings
     from acuity.tune.points.point import Point
     from acuity.tune.points.workbench import Workbench
     from acuity.tune.request import SearchRequest

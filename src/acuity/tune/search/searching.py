@@ -17,7 +17,7 @@ from acuity.tune.search.target import Target
 if TYPE_CHECKING:
     from acuity.tune.clip import Clip
     from acuity.tune.encoders import Encoder
-    from acuity.tune.encoders.settings import EncoderSettings
+    from acuity.tune.encoders.encoder import EncoderSettings
     from acuity.tune.points.point import Point
     from acuity.tune.points.workbench import Workbench
 

@@ -13,8 +13,8 @@ from typing import Final
 
 from acuity.errors import EncodeFailed, TuneError
 from acuity.tune.encoders import Encoder, Options
+from acuity.tune.encoders.encoder import EncoderSettings
 from acuity.tune.encoders.encoding import Packet
-from acuity.tune.encoders.settings import EncoderSettings
 
 # Options with which an encoder writes the same configuration at every quality. By itself x264 adapts its
 # picture parameters to the quality.

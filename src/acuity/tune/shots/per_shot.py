@@ -21,7 +21,7 @@ from acuity.errors import AcuityError, TuneError, UnreachableError
 from acuity.scoring.bd_rate import pchip_slopes
 from acuity.tune.clip import Clip, Part
 from acuity.tune.encoders import Encoder
-from acuity.tune.encoders.settings import EncoderSettings
+from acuity.tune.encoders.encoder import EncoderSettings
 from acuity.tune.material import part_notes
 from acuity.tune.points.point import Point
 from acuity.tune.points.workbench import Workbench

@@ -18,9 +18,8 @@ from acuity.measure.pooling import pool
 from acuity.tune.clip import Clip, Part
 from acuity.tune.encoders.beside import beside, opened, text_codec
 from acuity.tune.encoders.encode import PictureForm, job_of
-from acuity.tune.encoders.encoder import FORMATS
+from acuity.tune.encoders.encoder import FORMATS, EncoderSettings
 from acuity.tune.encoders.external import encoder_words, tag_filters
-from acuity.tune.encoders.settings import EncoderSettings
 from acuity.tune.material import covered
 from acuity.tune.points.point import Point, Scoring
 from acuity.tune.search.target import Target
