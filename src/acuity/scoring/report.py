@@ -273,7 +273,7 @@ class ScoreReport:
                 ],
                 "worst": [
                     {"frame": frame, "time": self.time_of(frame), "score": score}
-                    | {"model": model for model in self.model_at(frame)[:1]}
+                    | dict(zip(["model"], self.model_at(frame), strict=False))
                     for frame, score in (self.worst(worst) if self.models else ())
                 ],
                 "worst_segments": self.worst_segments(),
