@@ -44,6 +44,7 @@ def test_mse_is_the_mean_of_squares() -> None:
 def test_equal_planes_have_the_depths_limit(depth: int, limit: int) -> None:
     one = picture(20, 10, "420", depth, 1)
     assert list(figures("psnr", one, one).values()) == [limit] * 3
+    assert figures("float_psnr", one, one)["float_psnr"] == limit
 
 
 def test_the_least_error_sets_each_planes_limit() -> None:
@@ -108,16 +109,6 @@ def test_the_clips_figure_has_a_limit() -> None:
     nearly = [(one, one)] * 3 + [(one, Picture((luma, *one.planes[1:]), one.format))]
     found = measured("psnr=enable_apsnr=true", nearly).aggregate["apsnr_y"]
     assert found == pytest.approx(10 * math.log10(255**2 * 24 * 16 * 4))
-
-
-def float_psnr(ref: Picture, dis: Picture, instruction_set: str = "") -> float:
-    return figures("float_psnr", ref, dis, instruction_set=instruction_set)["float_psnr"]
-
-
-@pytest.mark.parametrize(("depth", "limit"), [(8, 60), (10, 72), (12, 84), (14, 96), (16, 108)])
-def test_no_noise_in_floating_point_is_the_depths_limit(depth: int, limit: int) -> None:
-    same = picture(20, 10, "400", depth, 1)
-    assert float_psnr(same, same) == limit
 
 
 def flat(value: int, depth: int = 8) -> Picture:

@@ -13,8 +13,6 @@ from acuity.features.extractor import Geometry
 from acuity.video.picture import Picture
 from seeded import figures, pair
 
-KEYS = ["psnr_hvs_y", "psnr_hvs_cb", "psnr_hvs_cr", "psnr_hvs"]
-
 
 def test_equal_planes_are_infinitely_good() -> None:
     ref, dis = pair(40, 32, "420", 8)

@@ -17,8 +17,8 @@ SAD = "VMAF_integer_feature_motion_sad_score"
 KEYS = [SAD, "integer_motion2", "integer_motion3"]
 
 
-def running(motion: Motion, start: int, stop: int = FOREVER) -> list[tuple[Extractor, int, int]]:
-    return [(motion, start, stop)]
+def running(motion: Motion, start: int) -> list[tuple[Extractor, int, int]]:
+    return [(motion, start, FOREVER)]
 
 
 @given(st.dictionaries(st.integers(0, 3000), st.floats(allow_nan=True), max_size=40))
@@ -71,46 +71,3 @@ def test_threads_may_write_together() -> None:
     motion2, complete = collector.table(["integer_motion2"], 2000)
     assert complete.all()
     assert motion2[1:, 0].tolist() == [float(index) for index in range(1, 2000)]
-
-
-def figures(collector: Collector, length: int) -> list[float | None]:
-    return [collector.get("integer_motion2", index) for index in range(length)]
-
-
-def test_a_run_that_ends_says_nothing_about_its_end() -> None:
-    collector, motion = Collector(), Motion()
-    collector.replan(0, KEYS, running(motion, 0))
-    for index in range(4):
-        collector.write(index, {SAD: float(index)})
-    collector.replan(4, KEYS, running(motion, 0, stop=5))
-    for index in range(4, 8):
-        collector.write(index, {SAD: float(index)})  # as another run of the same would
-    collector.finish()
-    assert figures(collector, 8) == [0.0, 1.0, 2.0, 3.0, None, None, None, None]
-
-
-def test_a_run_that_goes_on_after_all_has_no_gap() -> None:
-    collector, motion = Collector(), Motion()
-    collector.replan(0, KEYS, running(motion, 0))
-    for index in range(3):
-        collector.write(index, {SAD: float(index)})
-    collector.replan(3, KEYS, [])
-    collector.replan(3, KEYS, running(motion, 0))
-    for index in range(3, 6):
-        collector.write(index, {SAD: float(index)})
-    collector.finish()
-    assert figures(collector, 6) == [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]
-
-
-def test_a_run_waits_for_frames_under_way_and_is_then_forgotten() -> None:
-    collector, motion = Collector(), Motion()
-    collector.replan(0, KEYS, running(motion, 0))
-    collector.replan(3, KEYS, [])
-    collector.replan(9, KEYS, running(motion, 9))
-    for index in (2, 1, 9, 0, 10):
-        collector.write(index, {SAD: float(index)})
-    assert figures(collector, 11) == [0.0, 1.0, *[None] * 7, 9.0, None]
-    collector.replan(11, KEYS, running(motion, 9))
-    assert len(collector._runs) == 1
-    collector.finish()
-    assert figures(collector, 11) == [0.0, 1.0, *[None] * 7, 9.0, 10.0]

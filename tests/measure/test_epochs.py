@@ -42,17 +42,6 @@ def test_assigning_equals_writing_every_frame(several: Assignments) -> None:
     assert all(left[2] != right[2] for left, right in itertools.pairwise(spans))
 
 
-@given(assignments, st.integers(0, LENGTH), st.integers(0, LENGTH))
-def test_spans_of_a_range(several: Assignments, first: int, stop: int) -> None:
-    epochs, values = both(several)
-    found = [
-        value
-        for begin, end, value in epochs.spans(first, stop)
-        for _ in range(max(begin, first), min(end, stop))
-    ]
-    assert found == values[first:stop]
-
-
 @given(assignments, st.integers(0, LENGTH))
 def test_counted_frames_are_those_their_step_divides(several: Assignments, length: int) -> None:
     steps, values = both(several)

@@ -14,7 +14,6 @@ from acuity.video.picture import Picture, PixelFormat
 from moving_pictures import HEIGHT, WIDTH, equal, luma, measure, pair
 
 V061 = "vmaf_v0.6.1"
-NEG = "version=vmaf_v0.6.1neg:name=neg"
 
 
 def test_arrays_are_copied_and_pictures_are_not() -> None:

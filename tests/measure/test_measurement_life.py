@@ -20,7 +20,6 @@ from acuity.video.picture import Picture, PixelFormat
 from moving_pictures import HEIGHT, WIDTH, pair
 
 V061 = "vmaf_v0.6.1"
-NEG = "version=vmaf_v0.6.1neg:name=neg"
 
 
 def test_nothing_to_measure_is_refused() -> None:

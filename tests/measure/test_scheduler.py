@@ -47,22 +47,6 @@ def test_a_system_that_has_no_more_threads(monkeypatch: pytest.MonkeyPatch) -> N
     assert threading.active_count() == before
 
 
-def test_each_thread_makes_its_own_worker() -> None:
-    makers: set[int] = set()
-    barrier = threading.Barrier(3)
-
-    def make() -> Callable[[int], None]:
-        makers.add(threading.get_ident())
-        return lambda _: (barrier.wait(), None)[1]
-
-    scheduler: Scheduler[int] = Scheduler(3, make)
-    for job in range(3):
-        scheduler.submit(job)  # the barrier opens only when all three run at once
-    scheduler.drain()
-    assert len(makers) == 3
-    scheduler.close()
-
-
 def test_submit_waits_when_enough_is_under_way() -> None:
     gate = Gate()
     scheduler: Scheduler[int] = Scheduler(2, gate.worker)

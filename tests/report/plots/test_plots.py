@@ -10,7 +10,6 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from PIL import Image
 
 from acuity.report.plots.axes import PlotSeries, column_spans, frame_axis, time_axis, value_axis
@@ -164,12 +163,7 @@ def test_every_curve_is_named_or_counted() -> None:
     assert f"and {40 - len(shown)} more" in found
 
 
-BLUE = (0x00, 0x72, 0xB2)
 _SMALL: dict[str, Any] = {"width": 420, "height": 200, "title": "", "label": "VMAF"}
-
-
-def blue(pixels: NDArray[np.uint8]) -> NDArray[np.bool_]:
-    return np.asarray((pixels == BLUE).all(-1))
 
 
 def test_it_is_a_png_file_of_the_size_that_was_asked_for() -> None:
