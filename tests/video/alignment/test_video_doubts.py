@@ -62,7 +62,7 @@ def test_points_grow_with_the_error_that_can_be_seen() -> None:
 
 
 @pytest.mark.parametrize(
-    ("points", "said"), [(0.05, ""), (3.0, "off by up to 0.2"), (9.0, "off by up to 0.5"), (20.0, None)]
+    ("points", "said"), [(0.05, ""), (3.0, "off by up to 0.2"), (14.0, "off by up to 0.8"), (20.0, None)]
 )
 def test_little_doubt_is_a_warning_and_much_is_refused(points: float, said: str | None) -> None:
     doubts = Doubts("'x.mp4'", "'src.mkv'")

@@ -21,7 +21,10 @@ _TIMES: Final = 3
 # Where pictures tell nothing, a rule is believed that leaves out one of so few frames, so often.
 _HIDDEN_PERIOD: Final = 10
 _HIDDEN_TIMES: Final = 10
-_PHASE_CERTAIN: Final = 20.0  # another phase is possible unless it costs so much more
+# Encoders mostly code every fourth frame well, and the frames between move evenly, whichever is missing
+# there. So another phase of such a rule is possible unless it costs so much more.
+_GROUP: Final = 4
+_PHASE_CERTAIN: Final = 20.0
 
 
 def expected_steps(dis: Sequence[float | None], ref: Sequence[float | None]) -> list[NDArray[np.intp]] | None:
@@ -75,7 +78,7 @@ class Regular(NamedTuple):
 
     path: NDArray[np.intp]
     cost: float  # of its matches
-    doubt: float  # points by which scores differ at the other phases that are possible, on average
+    doubt: float  # points by which the mean score may differ at another phase that is possible
     often: bool  # whether it is a short rule, and holds many times
 
     @classmethod
@@ -88,12 +91,12 @@ class Regular(NamedTuple):
         best = min(range(len(paths)), key=lambda one: float(costs[one].sum()))
         path, mine = paths[best], costs[best]
         own = error[known, np.maximum(path[known], 0)]
-        apart = [
+        margin = 0.0 if dis % _GROUP else _PHASE_CERTAIN
+        doubt = max(
             float(points_apart(error[known, np.maximum(other[known], 0)], own).mean())
             for other, each in zip(paths, costs, strict=True)
-            if each.sum() < mine.sum() + _PHASE_CERTAIN
-        ]
-        doubt = sum(apart) / len(apart)
+            if each.sum() <= mine.sum() + margin
+        )
         again = np.r_[False, path[1:] == path[:-1]]
         path = np.where((path <= last) & ~again, path, -1)
         short = max(ref, dis) <= _HIDDEN_PERIOD
