@@ -87,16 +87,15 @@ class Doubts:
 
     def refuse_doubtful(self, pairs: int) -> None:
         """Refuse places of faults by which the mean score may be wrong."""
-        if (doubt := self._points / max(pairs, 1)) > _UNKNOWN:
-            _, first, last = self._most
-            raise self._refusal(first, last, f" (the mean score could be off by {_AT_MOST * doubt:.1f})")
+        if self._points > _UNKNOWN * pairs:
+            raise self._refusal(*self._most[1:])
 
-    def _refusal(self, first: int, last: int, size: str = "") -> PairingError:
+    def _refusal(self, first: int, last: int) -> PairingError:
         frames = f"frames {first} to {last}" if last > first else f"frame {first}"
         dis, ref = self._names
         return PairingError(
             f"{dis} and {ref} don't have the same frames, and at this quality it can't be told where they"
-            f" differ, because {frames} of {dis} match several of {ref} about equally well{size}: compare a"
+            f" differ, because {frames} of {dis} match several of {ref} about equally well: compare a"
             " better encode, or pass ",
             to_set("align", "off"),
             " to compare frame n with frame n",

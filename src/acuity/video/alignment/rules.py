@@ -21,10 +21,12 @@ _TIMES: Final = 3
 # Where pictures tell nothing, a rule is believed that leaves out one of so few frames, so often.
 _HIDDEN_PERIOD: Final = 10
 _HIDDEN_TIMES: Final = 10
-# Encoders mostly code every fourth frame well, and the frames between move evenly, whichever is missing
-# there. So another phase of such a rule is possible unless it costs so much more.
+# Encoders mostly code every fourth frame well, and make the frames between move evenly, as if one were
+# missing among them. So another phase of a rule for such groups is possible unless it costs so much more; if
+# frames seem to be missing inside of the groups, unless each frame that it moves costs so much more.
 _GROUP: Final = 4
 _PHASE_CERTAIN: Final = 20.0
+_FRAME_CERTAIN: Final = 3.0
 
 
 def expected_steps(dis: Sequence[float | None], ref: Sequence[float | None]) -> list[NDArray[np.intp]] | None:
@@ -91,12 +93,13 @@ class Regular(NamedTuple):
         best = min(range(len(paths)), key=lambda one: float(costs[one].sum()))
         path, mine = paths[best], costs[best]
         own = error[known, np.maximum(path[known], 0)]
-        margin = 0.0 if dis % _GROUP else _PHASE_CERTAIN
-        doubt = max(
-            float(points_apart(error[known, np.maximum(other[known], 0)], own).mean())
-            for other, each in zip(paths, costs, strict=True)
-            if each.sum() <= mine.sum() + margin
-        )
+        inside = bool(((np.flatnonzero(np.diff(path) != 1) + 1) % _GROUP).any())
+        doubt = 0.0
+        for other, each in zip(paths, costs, strict=True):
+            certain = _FRAME_CERTAIN * np.count_nonzero(path[known] != other[known]) if inside else 0.0
+            if not dis % _GROUP and each.sum() - mine.sum() < max(certain, _PHASE_CERTAIN):
+                points = points_apart(error[known, np.maximum(other[known], 0)], own)
+                doubt = max(doubt, float(points.mean()))
         again = np.r_[False, path[1:] == path[:-1]]
         path = np.where((path <= last) & ~again, path, -1)
         short = max(ref, dis) <= _HIDDEN_PERIOD
