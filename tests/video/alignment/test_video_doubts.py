@@ -70,7 +70,7 @@ def test_little_doubt_is_a_warning_and_much_is_refused(points: float, said: str 
     for frame in range(20, 29):
         doubts.add(frame, points / 10)
     if said is None:
-        with pytest.raises(PairingError, match="frames 20 to 28 of 'x.mp4' match several"):
+        with pytest.raises(PairingError, match=r"frames 20 to 28 of 'x.mp4' match several"):
             doubts.refuse_doubtful(100)
         return
     doubts.refuse_doubtful(100)

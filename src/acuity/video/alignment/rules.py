@@ -21,12 +21,15 @@ _TIMES: Final = 3
 # Where pictures tell nothing, a rule is believed that leaves out one of so few frames, so often.
 _HIDDEN_PERIOD: Final = 10
 _HIDDEN_TIMES: Final = 10
-# Encoders mostly code every fourth frame well, and make the frames between move evenly, as if one were
-# missing among them. So another phase of a rule for such groups is possible unless it costs so much more; if
-# frames seem to be missing inside of the groups, unless each frame that it moves costs so much more.
+# Another phase of a rule is possible unless each frame that it moves costs so much more, on average. Then the
+# points by which the scores differ are a doubt: so many at most, which is worth a warning.
+_FRAME_CERTAIN: Final = 3.0
+_LITTLE: Final = 0.1
+# But encoders mostly code every fourth frame well, and make the frames between move evenly, as if one were
+# missing among them. So the doubt is all of it where one of such a group seems to be missing in its middle,
+# or where the phase costs less than this.
 _GROUP: Final = 4
 _PHASE_CERTAIN: Final = 20.0
-_FRAME_CERTAIN: Final = 3.0
 
 
 def expected_steps(dis: Sequence[float | None], ref: Sequence[float | None]) -> list[NDArray[np.intp]] | None:
@@ -96,10 +99,12 @@ class Regular(NamedTuple):
         inside = bool(((np.flatnonzero(np.diff(path) != 1) + 1) % _GROUP).any())
         doubt = 0.0
         for other, each in zip(paths, costs, strict=True):
-            certain = _FRAME_CERTAIN * np.count_nonzero(path[known] != other[known]) if inside else 0.0
-            if not dis % _GROUP and each.sum() - mine.sum() < max(certain, _PHASE_CERTAIN):
-                points = points_apart(error[known, np.maximum(other[known], 0)], own)
-                doubt = max(doubt, float(points.mean()))
+            more = float(each.sum() - mine.sum())
+            points = float(points_apart(error[known, np.maximum(other[known], 0)], own).mean())
+            if dis % _GROUP or not (inside or more < _PHASE_CERTAIN):
+                points = min(points, _LITTLE)
+            if more < _FRAME_CERTAIN * np.count_nonzero(path[known] != other[known]):
+                doubt = max(doubt, points)
         again = np.r_[False, path[1:] == path[:-1]]
         path = np.where((path <= last) & ~again, path, -1)
         short = max(ref, dis) <= _HIDDEN_PERIOD
