@@ -17,14 +17,18 @@ from acuity.video.alignment.matching import FLOOR
 
 Figures = NDArray[np.float64]
 
-# Lags of a detour: one that is further behind shows more, and low quality resembles it.
+# Lags of a detour. Those further behind are left out: low quality looks like them, and they are found
+# otherwise.
 _LAGS: Final = np.array([-2, -1, 1, 2, 3, 4])
-# Encoders that code little show earlier frames for a while, never later ones: what a frame must gain by one.
+# Encoders that code little show earlier frames for a while, never later ones: so a frame must gain this much
+# by a lag behind.
 _BEHIND: Final = 0.25
-_SURE: Final = 4.0  # gain of a detour that is over; encodes of the right frames reach half of that
-_LIKELY: Final = 2.5  # of the largest one, when no more frames come
-_STILL: Final = 4  # frames in a row that repeat the one before them, as encoders don't
-_STANDS: Final = 1.0  # what each of these gains by the frame that is repeated, but for the first
+_SURE: Final = (
+    4.0  # the least gain of a detour that has ended; encodes of the right frames reach half of that
+)
+_LIKELY: Final = 2.5  # the same for the largest detour, when no more frames come
+_STILL: Final = 4  # the least number of frames that repeat the one before them; encoders repeat fewer
+_STANDS: Final = 1.0  # the least gain of each of these but the first by the frame that is repeated
 
 
 class _Run(NamedTuple):

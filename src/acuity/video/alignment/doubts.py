@@ -15,12 +15,12 @@ from acuity.video.alignment.matching import Figures
 _POINTS: Final = 20.0
 _UNSEEN: Final = 2.0
 _MOST_POINTS: Final = 20.0
-# A match is e times less likely for so much that it costs more: errors of frames in a row are alike.
+# A match is e times less likely if it costs so much more.
 _ALIKE: Final = 2.0
 # Points by which the mean score is wrong on average, because of the places of faults: more than the first is
 # worth a warning, and with more than the second there is no score. Few scores are off by so many times that.
 _DOUBTFUL: Final = 0.01
-_UNKNOWN: Final = 0.1
+_UNKNOWN: Final = 0.15
 _AT_MOST: Final = 6.0
 _LITTLE: Final = 0.05  # points of one frame that are worth no word
 _APART: Final = 4  # frames with less doubt between those with more that are told together
@@ -33,8 +33,10 @@ def points_apart(one: Figures, other: Figures) -> Figures:
 
 
 def doubts(error: Figures, surplus: Figures, path: NDArray[np.intp]) -> Figures:
-    """By frame of a path: the points by which its score may be wrong, because it matches other frames of the
-    reference about as well; each counts by what its best path costs more.
+    """By frame of a path: about how many points its score may be wrong by.
+
+    That is the mean difference to its scores with other frames of the reference. Each of these counts by how
+    likely it is, which depends on how much more the best path through it costs (`surplus`).
     """
     frames = np.flatnonzero(path >= 0)
     own = surplus[frames, path[frames], None]
@@ -85,16 +87,15 @@ class Doubts:
 
     def refuse_doubtful(self, pairs: int) -> None:
         """Refuse places of faults by which the mean score may be wrong."""
-        if (doubt := self._points / max(pairs, 1)) > _UNKNOWN:
-            _, first, last = self._most
-            raise self._refusal(first, last, f" (the mean score could be off by {_AT_MOST * doubt:.1f})")
+        if self._points > _UNKNOWN * pairs:
+            raise self._refusal(*self._most[1:])
 
-    def _refusal(self, first: int, last: int, size: str = "") -> PairingError:
+    def _refusal(self, first: int, last: int) -> PairingError:
         frames = f"frames {first} to {last}" if last > first else f"frame {first}"
         dis, ref = self._names
         return PairingError(
             f"{dis} and {ref} don't have the same frames, and at this quality it can't be told where they"
-            f" differ, because {frames} of {dis} match several of {ref} about equally well{size}: compare a"
+            f" differ, because {frames} of {dis} match several of {ref} about equally well: compare a"
             " better encode, or pass ",
             to_set("align", "off"),
             " to compare frame n with frame n",

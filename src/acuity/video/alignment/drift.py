@@ -35,18 +35,18 @@ _NEAR: Final = 4  # frames by which a lag that was found otherwise may be wrong
 _KEPT: Final = 250  # pairs that are remembered to find the place
 _STRETCHES: Final = (2, 3, 4, 6, 12, 24, 48)  # windows before the last frame that are looked at together
 _FEWEST: Final = 24  # frames that can show a lag
-_APART: Final = 0.65  # frames from which on it is one
-_APART_FEW: Final = 0.75  # of fewer frames than two windows have
-_APART_BEHIND: Final = 0.85  # behind, where encoders that code little are too
-# How much larger the error is one frame away from the vertex, so that it is believed. An encoder that codes
+_APART: Final = 0.65  # the least distance of a vertex from 0, in frames, that is a lag
+_APART_FEW: Final = 0.75  # the same in a stretch shorter than two windows
+_APART_BEHIND: Final = 0.85  # the same behind, where encoders that code little are too
+# A vertex is believed if the error one frame away from it is larger by this share. An encoder that codes
 # little makes frames that resemble earlier ones (never later ones), in what is smooth more than in detail.
 _SHARP_AHEAD: Final = 0.05
-_SHARP_LONG: Final = 0.012  # ahead, over so many frames
+_SHARP_LONG: Final = 0.012  # ahead, in a stretch of at least _LONG frames
 _LONG: Final = 75
 _SHARP_BEHIND: Final = 0.09
 _SHARP_STRAIGHT: Final = 0.4  # behind, where the reference changes in the same way from frame to frame
 _SHARP_SMOOTH: Final = 1.4
-_MOSTLY_SMOOTH: Final = 10.0  # times as sharp as the detail: brightness that changes, as in fades
+_MOSTLY_SMOOTH: Final = 10.0  # times as sharp as the detail: the brightness changes, as in fades
 
 Sums = NDArray[np.float64]  # of the errors in detail and in coarse cells, by lag
 

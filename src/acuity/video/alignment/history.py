@@ -14,17 +14,17 @@ Figures = NDArray[np.float64]
 KEPT: Final = 200  # pairs that are remembered at least
 REACH: Final = 8  # frames that the videos may be apart to be noticed at once
 _TRACED: Final = 100  # frames of the path that are remembered
-# Variance of a cell, in squared 8-bit steps, that says nothing: rounding, and the encoder's finest noise.
+# Variance of a cell, in squared 8-bit steps, that rounding and the encoder's finest noise make.
 FLOOR: Final = 0.05
 # Costs of a path through frames that match, in units of evidence. Errors of neighbouring cells and frames are
 # alike, so that the evidence of a frame counts a fortieth of what independent errors would be worth.
 _ALIKE: Final = 40.0
-_MOST: Final = 20.0  # that one frame may say
-JUMP: Final = 8.0  # from one lag to another
+_MOST: Final = 20.0  # the greatest cost of one frame
+JUMP: Final = 8.0  # the cost of a step from one lag to another
 _FEWEST: Final = 8  # moving frames that can prove anything
 _STEADY: Final = 24  # moving frames that prove it where each of them says little
-_MOVING: Final = 0.01  # a cell's mean squared change between two frames that can be told apart
-_STIRRING: Final = 0.002  # one that has a direction
+_MOVING: Final = 0.01  # the least mean squared change of a cell between two frames that can be told apart
+_STIRRING: Final = 0.002  # the least one that has a direction
 
 
 class Evidence(NamedTuple):

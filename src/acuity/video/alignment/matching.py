@@ -12,33 +12,35 @@ from acuity.video.picture import Signature
 
 Figures = NDArray[np.float64]
 
-# Variance of a cell, in squared 8-bit steps, that says nothing: rounding, and the encoder's finest noise.
+# Variance of a cell, in squared 8-bit steps, that rounding and the encoder's finest noise make.
 FLOOR: Final = 0.05
-FLAT: Final = 0.3  # standard deviation of a signature, in 8-bit steps, that shows anything
-# Costs are about the negative logarithm of a likelihood. What a frame shows lies about so many frames away
-# from the one that was coded, because encoders predict frames from those before and after (less, where the
-# error that they leave is small); and that error makes the difference of two uncertain by this share of it.
+FLAT: Final = 0.3  # least standard deviation of a signature, in 8-bit steps, that is a picture
+# A cost is about the negative logarithm of a likelihood. Encoders predict frames from earlier and later ones,
+# so that a picture may show a moment up to this many frames away (less where the error is small). The
+# difference of two errors is uncertain by this share of them.
 _LAG: Final = 0.3
 _UNCERTAIN: Final = 0.02
-MOST: Final = 20.0  # that one frame may say
-# At low quality a frame resembles earlier ones, because little of it was coded: what says so counts less, and
-# next to nothing where the reference changes in the same way from frame to frame. A frame may say so much by
-# it where the error is as large as the motion, and more where it is smaller.
+MOST: Final = 20.0  # the greatest cost of one frame
+# At low quality a frame resembles earlier ones, because little of it was coded. So the part of the cost that
+# prefers earlier frames is multiplied by the first figure, or by the second where the reference changes in
+# the same way from frame to frame. It is limited to the third where the error is as large as the motion or
+# larger.
 _BEHIND: Final = 0.7
 _BEHIND_STRAIGHT: Final = 0.1
 _MOST_BEHIND: Final = 5.0
-# Mean squared change in two frames beside that in one (4: the same change again), where both can be measured.
+# The mean squared change in two frames is at least so many times that in one (4: the same change again).
 _STRAIGHT: Final = 3.96
-_STIRS: Final = 0.002
-_STRETCH: Final = 8  # frames before and after that tell the usual motion
-# Cells that the encoder has just changed show the frame itself, others what earlier frames left there: a cell
-# counts by its change beside this share of the frame's error, and at least so much.
+_STIRS: Final = 0.002  # the least mean squared change that is motion
+_STRETCH: Final = 8  # frames before and after a frame, whose motion is the usual one there
+# Cells that the encoder has just changed show the frame itself, and other cells still show earlier frames.
+# The weight of a cell grows with its change, is half where that is this share of the frame's error, and at
+# least so much.
 _FRESH: Final = 0.3
 _LEAST_FRESH: Final = 0.02
-# Pictures tell nothing where the error is hardly larger a frame away from the best match, in most frames that
-# move.
+# Frames can't be told apart if for most of them the error a frame away from the best match is larger by less
+# than this share.
 _HIDDEN: Final = 0.045
-_AROUND: Final = 25  # frames before and after a frame that say so
+_AROUND: Final = 25  # frames before and after a frame that are looked at for that
 # Pictures contradict a path if its errors are so many times the least ones, over so many frames.
 _CONTRADICTED: Final = 1.5
 _WINDOW: Final = 8
@@ -104,21 +106,21 @@ def motion_seen(error: Figures, ref: Sequence[Signature]) -> Figures:
 
 
 def is_hidden(seen: Figures) -> bool:
-    """Whether pictures don't tell most of these frames that move from those beside them."""
+    """Whether most of these frames can't be told from the frames beside them."""
     known = seen[~np.isnan(seen)]
     return bool(len(known)) and bool(np.median(known) < _HIDDEN)
 
 
 def hidden_frames(seen: Figures) -> NDArray[np.bool_]:
-    """For each frame whether pictures tell nothing around it."""
+    """For each frame, whether it and the frames around it can't be told apart."""
     around = [slice(max(frame - _AROUND, 0), frame + _AROUND + 1) for frame in range(len(seen))]
     return np.array([is_hidden(seen[stretch]) for stretch in around], bool)
 
 
 def goes_straight(ref: Sequence[Signature]) -> bool:
-    """Whether most frames change as those before them did, as in blends of two pictures and in fades.
+    """Whether most frames change as the frame before did, as in blends of two pictures and in fades.
 
-    A frame that an encoder has coded in part then is a frame between earlier ones: it seems to be late.
+    There, a frame that an encoder has coded in part looks like an earlier frame.
     """
     if len(ref) < 3:
         return False

@@ -30,24 +30,24 @@ from acuity.video.picture import Signature
 if TYPE_CHECKING:
     from fractions import Fraction
 
-# Frames of the distorted video that are solved together; the last of them only help the others, and are
-# solved again with the next ones. Frames of the reference that may be lost among them.
+# Frames of the distorted video that are solved together, how many of the last of them are solved again with
+# the next ones, and how many frames of the reference may be lost among them.
 BLOCK: Final = 400
 _AHEAD: Final = 150
 FAR: Final = 200
 _PACE: Final = 4.0  # frames of the reference for each of the distorted video, at most
 _FAULT: Final = 12.0  # the cost of frames that are lost, or too many
 _LEAST_FAULT: Final = 2.5  # where the lengths say that there are many
-_UNTIMED: Final = 30.0  # of a step that presentation times of a variable rate contradict
-_EACH: Final = 0.05  # of each of these frames
+_UNTIMED: Final = 30.0  # the cost of a step that presentation times of a variable rate contradict
+_EACH: Final = 0.05  # the cost of each frame that is lost or too many
 _RULE: Final = 3.0  # a rule is likelier than as many faults of their own unless it costs so many times more
 # Pictures contradict presentation times if their own path costs so much less, and where its errors are hardly
 # less, only if it costs far less.
 _BETTER: Final = 1.5
 _FAR_BETTER: Final = 4.0
 _HARDLY: Final = 1.17
-_HIDDEN_SAYS: Final = 0.05  # what costs count where pictures tell nothing
-# A frame shows something else if its best match is so many times as wrong as that of most, and this much.
+_HIDDEN_SAYS: Final = 0.05  # what costs are multiplied by where frames can't be told apart
+# A frame shows something else if the error of its best match is so many times the median, and this much more.
 _FOREIGN: Final = 20.0
 _FOREIGN_ERROR: Final = 200.0
 
@@ -205,13 +205,13 @@ class Solver:
         self._gaps = gaps  # whether it varies from the first gap in the distorted video's times on
         self.ref, self.dis = Frames(), Frames()  # those that are not decided yet
         self.by_pictures = not timed  # whether pictures alone told the last block's frames
-        # The first frame of the last block, and which of its frames nothing tells from those beside them.
+        # The first frame of the last block, and which of its frames can't be told from those beside them.
         self._untold: tuple[int, NDArray[np.bool_]] = (0, np.zeros(0, bool))
         self.foreign = False  # whether any frame shows nothing of the reference
         self.straight = True  # whether pictures allow that frame n is frame n, in all blocks so far
         self.motion = 0.0  # of the reference in the last block
-        self.hides = False  # whether the last block's pictures alone can hide that a frame is late
-        self.hidden = False  # whether they tell nothing
+        self.hides = False  # whether a late frame can't be seen in the last block
+        self.hidden = False  # whether its frames can't be told apart
         self._first: Sequence[int] = (0,)
         self._before: tuple[float | None, float | None] = (None, None)  # times of the last match
 
@@ -221,7 +221,7 @@ class Solver:
         return round(BLOCK * self._pace) + FAR, BLOCK
 
     def cannot_tell(self, frame: int) -> bool:
-        """Whether nothing tells what the frames around one of the last block show."""
+        """Whether a frame of the last block can't be told from those beside it, and times say nothing."""
         first, untold = self._untold
         return bool(untold[frame - first])
 

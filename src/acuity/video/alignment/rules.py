@@ -21,7 +21,15 @@ _TIMES: Final = 3
 # Where pictures tell nothing, a rule is believed that leaves out one of so few frames, so often.
 _HIDDEN_PERIOD: Final = 10
 _HIDDEN_TIMES: Final = 10
-_PHASE_CERTAIN: Final = 20.0  # another phase is possible unless it costs so much more
+# Another phase of a rule is possible unless each frame that it moves costs so much more, on average. Then the
+# points by which the scores differ are a doubt: so many at most, which is worth a warning.
+_FRAME_CERTAIN: Final = 3.0
+_LITTLE: Final = 0.1
+# But encoders mostly code every fourth frame well, and make the frames between move evenly, as if one were
+# missing among them. So the doubt is all of it where one of such a group seems to be missing in its middle,
+# or where the phase costs less than this.
+_GROUP: Final = 4
+_PHASE_CERTAIN: Final = 20.0
 
 
 def expected_steps(dis: Sequence[float | None], ref: Sequence[float | None]) -> list[NDArray[np.intp]] | None:
@@ -75,7 +83,7 @@ class Regular(NamedTuple):
 
     path: NDArray[np.intp]
     cost: float  # of its matches
-    doubt: float  # points by which scores differ at the other phases that are possible, on average
+    doubt: float  # points by which the mean score may differ at another phase that is possible
     often: bool  # whether it is a short rule, and holds many times
 
     @classmethod
@@ -88,12 +96,15 @@ class Regular(NamedTuple):
         best = min(range(len(paths)), key=lambda one: float(costs[one].sum()))
         path, mine = paths[best], costs[best]
         own = error[known, np.maximum(path[known], 0)]
-        apart = [
-            float(points_apart(error[known, np.maximum(other[known], 0)], own).mean())
-            for other, each in zip(paths, costs, strict=True)
-            if each.sum() < mine.sum() + _PHASE_CERTAIN
-        ]
-        doubt = sum(apart) / len(apart)
+        inside = bool(((np.flatnonzero(np.diff(path) != 1) + 1) % _GROUP).any())
+        doubt = 0.0
+        for other, each in zip(paths, costs, strict=True):
+            more = float(each.sum() - mine.sum())
+            points = float(points_apart(error[known, np.maximum(other[known], 0)], own).mean())
+            if dis % _GROUP or not (inside or more < _PHASE_CERTAIN):
+                points = min(points, _LITTLE)
+            if more < _FRAME_CERTAIN * np.count_nonzero(path[known] != other[known]):
+                doubt = max(doubt, points)
         again = np.r_[False, path[1:] == path[:-1]]
         path = np.where((path <= last) & ~again, path, -1)
         short = max(ref, dis) <= _HIDDEN_PERIOD
