@@ -119,12 +119,7 @@ def timestamp(seconds: float | None) -> str | None:
 
 
 def _progress(progress: Progress) -> dict[str, Any]:
-    return {
-        **progress.details,
-        "done": progress.done,
-        "total": progress.total,
-        "message": progress.message,
-    }
+    return {**progress.details, "done": progress.done, "total": progress.total, "message": progress.message}
 
 
 async def stored_report(jobs: Jobs, job_id: str) -> dict[str, Any]:

@@ -7,14 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from acuity.agents import CARRIERS
-from acuity.agents.job_documents import (
-    JOB_ID,
-    STATUSES,
-    brief_job,
-    job_document,
-    job_schema,
-    result_document,
-)
+from acuity.agents.job_documents import JOB_ID, STATUSES, brief_job, job_document, job_schema, result_document
 from acuity.agents.schemas import array, choices, flag, outline, record, whole
 from acuity.agents.score_answers import FRAMES_SCHEMA
 from acuity.agents.tool_answers import as_before, shown_document, with_pictures
