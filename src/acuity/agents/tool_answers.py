@@ -39,11 +39,6 @@ IMAGES_SCHEMA: Final = array(
 )
 
 
-def as_before(tool: str) -> dict[str, Any]:
-    """The same argument of a later tool, which needs no explanation twice."""
-    return {**IMAGES_SCHEMA, "description": f"As in {tool}."}
-
-
 def with_images(
     document: Mapping[str, Any], shown: dict[str, Any], kinds: Sequence[str]
 ) -> tuple[dict[str, Any], list[types.ImageContent]]:
