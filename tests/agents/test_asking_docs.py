@@ -37,10 +37,7 @@ def test_the_example_works(era: str) -> None:
 
     words = "Which x264 settings reach VMAF 93? One line."
     assert anyio.run(main)["suggestion"]["text"] == f"about {words}"
-    assert person.asked == [
-        "Which VMAF should the encode reach?",
-        f"{words}|You know video encoders.|200",
-    ]
+    assert person.asked == ["Which VMAF should the encode reach?", f"{words}|You know video encoders.|200"]
 
 
 def test_the_page_names_every_way_to_ask() -> None:

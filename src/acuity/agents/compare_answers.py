@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from acuity.jobs.tasks.compare import PAGE, TABLE, TOOL
+from acuity.jobs.tasks.compare import PAGE, TABLE
 from acuity.report.read_report import COMPARE
 
 _DECIMALS: Final = 6
@@ -107,6 +107,3 @@ def _rounded(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {key: _rounded(item) for key, item in value.items()}
     return [_rounded(item) for item in value] if isinstance(value, list) else value
-
-
-__all__ = ["TOOL", "compare_answer", "is_comparison", "stored_comparison"]

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, Final, get_args
 
 import mcp_types as types
 
-from acuity.agents.compare_answers import TOOL as COMPARE
 from acuity.agents.schemas import named, outline
 from acuity.agents.tool_answers import has_pictures, tool_answer
 from acuity.errors import NoReport
 from acuity.jobs.job import Progress, Status
+from acuity.jobs.tasks.compare import TOOL as COMPARE
 from acuity.jobs.tasks.worst import PICTURES, PREVIEWS
 from longwire.principals.limits import may_see
 from longwire.product.catalog import Call, Tool
@@ -78,11 +78,6 @@ def brief_job(job: Job) -> dict[str, Any]:
     return {name: document[name] for name in document if name not in ("started", "finished", "report")}
 
 
-def result_document(job: Job, document: dict[str, Any]) -> dict[str, Any]:
-    """The answer of the job's tool: the result, and where it can be read again."""
-    return linked(job.tool, job.id, document)
-
-
 def linked(tool: str, job_id: str, document: dict[str, Any]) -> dict[str, Any]:
     """The document of a tool with entries that link it to its job and to its report or pictures."""
     if tool in _REPORTED:
@@ -119,12 +114,7 @@ def timestamp(seconds: float | None) -> str | None:
 
 
 def _progress(progress: Progress) -> dict[str, Any]:
-    return {
-        **progress.details,
-        "done": progress.done,
-        "total": progress.total,
-        "message": progress.message,
-    }
+    return {**progress.details, "done": progress.done, "total": progress.total, "message": progress.message}
 
 
 async def stored_report(jobs: Jobs, job_id: str) -> dict[str, Any]:
@@ -140,7 +130,7 @@ async def stored_report(jobs: Jobs, job_id: str) -> dict[str, Any]:
     document = await jobs.result(job_id)
     if document is None:
         raise NoReport(f"the report of job '{job_id}' wasn't kept: run {job.tool} again")
-    return result_document(job, document)
+    return linked(job.tool, job.id, document)
 
 
 # A failed job is a completed task with a failed result, as a direct call would have. Only an interrupted job
@@ -203,7 +193,7 @@ class JobTasks:
         document = await self._jobs.result(job.id)
         if document is None:
             return failure(f"the result of job '{job.id}' is no longer remembered: run it again")
-        found = result_document(job, document)
+        found = linked(job.tool, job.id, document)
         return await asyncio.to_thread(tool_answer, found) if has_pictures(found) else tool_answer(found)
 
 

@@ -39,11 +39,6 @@ IMAGES_SCHEMA: Final = array(
 )
 
 
-def as_before(tool: str) -> dict[str, Any]:
-    """The same argument of a later tool, which needs no explanation twice."""
-    return {**IMAGES_SCHEMA, "description": f"As in {tool}."}
-
-
 def with_images(
     document: Mapping[str, Any], shown: dict[str, Any], kinds: Sequence[str]
 ) -> tuple[dict[str, Any], list[types.ImageContent]]:
@@ -159,9 +154,7 @@ def has_pictures(document: Mapping[str, Any]) -> bool:
 
 
 def shown_document(
-    document: Mapping[str, Any],
-    include_frames: bool | None = None,
-    images: Sequence[str] | None = None,
+    document: Mapping[str, Any], include_frames: bool | None = None, images: Sequence[str] | None = None
 ) -> tuple[dict[str, Any], list[types.ImageContent]]:
     """What a client reads of a document, and the pictures after it; None: as the caller of the tool chose."""
     if is_comparison(document):

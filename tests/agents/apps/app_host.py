@@ -28,11 +28,7 @@ POLICY: Final = (
     "img-src 'self' data:; media-src 'self' data:; connect-src 'none'; frame-src 'none'; object-src 'none'; "
     "base-uri 'self'"
 )
-_PACKAGES: Final = (
-    "@modelcontextprotocol/ext-apps@2.0.4",
-    "@modelcontextprotocol/client@2.4.0",
-    "zod@4.6.7",
-)
+_PACKAGES: Final = ("@modelcontextprotocol/ext-apps@2.0.4", "@modelcontextprotocol/client@2.4.0", "zod@4.6.7")
 _TOOLS: Final = Path(__file__).parents[3] / "build" / "apps"
 _HERE: Final = Path(__file__).parent
 _KINDS: Final = {".html": "text/html", ".js": "text/javascript", ".mjs": "text/javascript"}

@@ -47,16 +47,7 @@ class NodeTools:
         shutil.rmtree(self.folder, ignore_errors=True)
         self.folder.mkdir(parents=True)
         print(f"installing Node and the test programs in {self.folder}", flush=True)
-        pip = [
-            sys.executable,
-            "-m",
-            "pip",
-            "install",
-            "--quiet",
-            "--target",
-            str(self.folder / "node"),
-            NODE,
-        ]
+        pip = [sys.executable, "-m", "pip", "install", "--quiet", "--target", str(self.folder / "node"), NODE]
         subprocess.run(pip, check=True)
         packages = [f"{name}@{version}" for name, version in (*PROGRAMS.values(), *LIBRARIES.values())]
         npm = str(self._wheel / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js")

@@ -66,10 +66,7 @@ def main() -> int:
     with fixtures(logs / "worker.log", "--behind") as url:
         older_behind = run_suite(tools, url, "2025-11-25", BUILD / "results" / "2025-11-25-worker")
         newer_behind = run_suite(tools, url, "2026-07-28", BUILD / "results" / "2026-07-28-worker")
-    legs = [
-        *legs_of(older, newer),
-        *legs_of(older_behind, newer_behind, ", behind a worker"),
-    ]
+    legs = [*legs_of(older, newer), *legs_of(older_behind, newer_behind, ", behind a worker")]
     print("\n".join(f"{name} {version}" for name, version in PROGRAMS.values()))
     for leg in legs:
         print(leg.row())

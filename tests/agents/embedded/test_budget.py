@@ -100,16 +100,6 @@ async def test_polling_the_status_fits_into_the_share(each: int) -> None:
     assert time.slept == 0
 
 
-async def test_several_in_debt_share_the_share() -> None:
-    time = Time()
-    begin, before = time.now, time.cpu
-    turn = 0
-    while time.now < begin + 60:
-        turn += 1
-        await time.ask(f"greedy{turn % 3}", 0.01)
-    assert time.cpu - before <= SHARE * (time.now - begin) + 3 * (TOLERATED + 0.01)
-
-
 @pytest.mark.parametrize("name", ["uds:{}", "same"])
 async def test_connecting_again_makes_no_debts_go_away(name: str) -> None:
     time = Time()

@@ -110,16 +110,6 @@ def test_nothing_is_left_open(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_server_that_never_started_costs_nothing() -> None:
-    threads = threading.active_count()
-    with measuring() as measurement:
-        server = EmbeddedServer(measurement)
-        assert not measurement.boundary.on_frame.all
-        assert threading.active_count() == threads
-        measurement.add(*pair(0))
-        server.close()
-
-
 @pytest.mark.skipif(not hasattr(os, "SCHED_BATCH"), reason="only Linux has this way of scheduling")
 def test_its_thread_pushes_no_other_off_its_core(tmp_path: Path) -> None:
     with measuring() as measurement, EmbeddedServer(measurement) as server:

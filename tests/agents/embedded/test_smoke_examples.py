@@ -84,14 +84,6 @@ def _next(stream: Iterator[str], word: str, film: Film) -> str:
     return found[0]
 
 
-def test_a_host_that_cannot_be() -> None:
-    with example("embedded_host.py", "no_such.y4m", "no_such_either.y4m") as host:
-        _, err = host.communicate(timeout=PATIENCE)
-    assert host.returncode == 1
-    assert err.startswith("embedded_host: ")
-    assert len(err.splitlines()) == 1
-
-
 def test_the_page_names_everything() -> None:
     assert (
         set(re.findall(r"^\| `([a-z_.]+)` \|", PAGE.partition("## Tools")[2].partition("\n## ")[0], re.M))

@@ -66,10 +66,7 @@ CASES = [
     ("diagnose_encode", PAIR),
     ("diagnose_encode", {**PAIR, "feature": "vif=debug=true", "backend": "cpu", "model": "vmaf_v0.6.1neg"}),
     ("diagnose_encode", {"reference": "/c/a_1920x1080_420p.yuv", "distorted": "/c/b.yuv"}),
-    (
-        "diagnose_encode",
-        {"reference": "/c/a.yuv", "distorted": "/c/b.yuv", "geometry": "352x288 422 10-bit"},
-    ),
+    ("diagnose_encode", {"reference": "/c/a.yuv", "distorted": "/c/b.yuv", "geometry": "352x288 422 10-bit"}),
     ("diagnose_encode", {"reference": '/c/"odd" name\n.mp4', "distorted": "/c/`b`.mp4"}),
     ("choose_bitrate", ONE),
     ("choose_bitrate", {**ONE, "codecs": "x264, hevc av1,vp9", "target": "95.5"}),

@@ -79,7 +79,7 @@ async def test_some_frames_of_a_report() -> None:
         large = f"acuity://reports/job-1.csv?frames=1-{'9' * 30}"
         assert await read(client, large, "text/csv") == table
         backwards = await refused(client, "acuity://reports/job-1?frames=9-0")
-        assert backwards == "'?frames=9-0' has no frames: write the lower number first, ?frames=0-9"
+        assert backwards == "there are no frames '9-0': write the lower number first, ?frames=0-9"
         for query in ("frames=", "frames=a-b", "rows=1-2", "frames=1-2&x=3", "frames=-1-2"):
             assert "write ?frames=0-499" in await refused(client, f"acuity://reports/job-1?{query}")
 

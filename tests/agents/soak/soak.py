@@ -74,13 +74,7 @@ async def soak(
     left = await _ebb(ground)
     spent = time.monotonic() - began
     return Report(
-        spent,
-        dict(tally.counts),
-        tally.faults,
-        tally.strange,
-        dict(done),
-        left,
-        list(watched.values()),
+        spent, dict(tally.counts), tally.faults, tally.strange, dict(done), left, list(watched.values())
     )
 
 

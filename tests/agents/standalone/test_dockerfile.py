@@ -45,8 +45,7 @@ def test_what_the_build_needs_is_copied_and_there() -> None:
 
 
 @pytest.mark.parametrize(
-    "path",
-    [".git/config", "tests/conftest.py", "build/x", "src/acuity/_native.so", "src/__pycache__/a.pyc"],
+    "path", [".git/config", "tests/conftest.py", "build/x", "src/acuity/_native.so", "src/__pycache__/a.pyc"]
 )
 def test_nothing_else_slips_in(path: str) -> None:
     assert ignored(path)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import signal
@@ -15,18 +14,7 @@ import psutil
 import pytest
 from mcp import Client
 
-from product_server import (
-    COMMAND,
-    LONG,
-    NETWORK,
-    SECONDS,
-    ProductServer,
-    environment,
-    everywhere,
-    product_server,
-    raw_pair,
-)
-from tool_results import sentence_of
+from product_server import COMMAND, LONG, SECONDS, ProductServer, environment, product_server, raw_pair
 
 
 async def score(client: Client, arguments: dict[str, Any], started: anyio.Event | None = None) -> Any:
@@ -35,56 +23,6 @@ async def score(client: Client, arguments: dict[str, Any], started: anyio.Event 
             started.set()
 
     return await client.call_tool("vmaf_score", arguments, progress_callback=listen)
-
-
-async def test_killed_workers_cost_their_own_call_only(tmp_path: Path) -> None:
-    """Scores run without a break while every worker is killed again and again."""
-    short, long = raw_pair(tmp_path, 200), raw_pair(tmp_path, LONG)
-    results: list[Any] = []
-
-    async def keep_asking(client: Client, over: anyio.Event) -> None:
-        while not over.is_set():
-            assert not (await client.call_tool("list_models", {})).is_error
-
-    async def keep_scoring(client: Client, over: anyio.Event) -> None:
-        while not over.is_set():
-            results.append(await score(client, short))
-
-    async def lose(server: ProductServer, transport: str) -> None:
-        """A long score whose worker is killed: it says so, and nothing else does."""
-        async with server.client(transport, "2026-07-28") as client, anyio.create_task_group() as tasks:
-            started = anyio.Event()
-            lost: list[Any] = []
-
-            async def call() -> None:
-                lost.append(await score(client, long, started))
-
-            tasks.start_soon(call)
-            await started.wait()
-            for worker in server.workers():
-                kill(worker)
-        assert "SIGKILL" in sentence_of(lost[0])
-
-    with anyio.fail_after(2 * SECONDS):
-        with everywhere(tmp_path) as server:
-            over = anyio.Event()
-            async with (
-                server.client("uds", "legacy") as asking,
-                server.client("http", "legacy") as scoring,
-            ):
-                async with anyio.create_task_group() as tasks:
-                    tasks.start_soon(keep_asking, asking, over)
-                    tasks.start_soon(keep_scoring, scoring, over)
-                    for transport in NETWORK:
-                        await lose(server, transport)
-                    over.set()
-                assert not (await score(scoring, short)).is_error
-    assert all("SIGKILL" in sentence_of(result) for result in results if result.is_error)
-
-
-def kill(worker: psutil.Process) -> None:
-    with contextlib.suppress(psutil.NoSuchProcess):
-        worker.send_signal(signal.SIGKILL)
 
 
 def test_the_end_of_stdin_ends_the_work(tmp_path: Path) -> None:

@@ -117,12 +117,6 @@ async def test_an_error_of_the_service_is_told() -> None:
             await ask(client, "tasks/cancel", task_id)
 
 
-async def test_short_tools_have_no_tasks() -> None:
-    async with playing() as (client, _, __):
-        result = await client.call_tool("vmaf_version", {})
-        assert result.structured_content == {}
-
-
 async def test_changes_of_jobs_are_changes_of_tasks() -> None:
     jobs = FakeJobs()
     heard: list[str] = []

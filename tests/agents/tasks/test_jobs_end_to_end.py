@@ -119,8 +119,7 @@ async def test_a_job_that_can_not_be_done(clips: Path, tmp_path: Path) -> None:
     with anyio.fail_after(60):
         async with bench(clips, tmp_path) as at:
             refused = await at.client.call_tool(
-                "submit_job",
-                {"tool": "vmaf_score", "arguments": {**score_of(clips), "ref": "/etc/passwd"}},
+                "submit_job", {"tool": "vmaf_score", "arguments": {**score_of(clips), "ref": "/etc/passwd"}}
             )
             assert sentence_of(refused) == (
                 "path /etc/passwd not under an allowlisted root; set VMAF_MCP_ALLOW to extend."

@@ -64,8 +64,7 @@ def test_the_client_chooses_the_geometry_of_the_name(folder: Path, era: str) -> 
 
 
 @pytest.mark.parametrize(
-    ("era", "action"),
-    [*((era, action) for era in ERAS for action in ("decline", None)), ("legacy", "error")],
+    ("era", "action"), [*((era, action) for era in ERAS for action in ("decline", None)), ("legacy", "error")]
 )
 def test_without_an_answer_the_score_comes_with_the_warning_first(
     folder: Path, era: str, action: str | None
@@ -101,10 +100,7 @@ class PlannedJobs(ThreadJobs):
 async def test_other_tools_that_take_raw_video_ask_too(folder: Path, tool: str) -> None:
     person, jobs = Person(geometry=f"{SIZE} {PIXELS}"), PlannedJobs()
     services = services_for(folder, jobs)
-    offered = [
-        *compare.tools(services),
-        *worst_frames.tools(services),
-    ]
+    offered = [*compare.tools(services), *worst_frames.tools(services)]
     ref, dis = (str(folder / f"{name}_{SIZE}.yuv") for name in ("ref", "dis"))
     many = {"reference": ref, "encodes": [{"path": dis}]}
     pair = many if tool == "compare_encodes" else {"ref": ref, "dis": dis}

@@ -14,12 +14,10 @@ from mcp import Client
 from acuity.agents import tool_answers
 from acuity.agents.tools import long_tool as long
 from acuity.agents.tools.long_tool import ProgressNotifications
-from acuity.errors import JobFailed
 from acuity.jobs.job import JobOutcome, JobSpec, Progress, ProgressListener
 from longwire.product.app import build_server
 from longwire.product.catalog import Catalog, Tool
 from scoring_room import ERAS, services_for
-from tool_results import sentence_of
 
 
 class OneJob:
@@ -78,19 +76,6 @@ def test_a_call_waits_for_its_job_and_hears_of_it(tmp_path: Path, era: str) -> N
 def test_scores_say_where_their_report_is(tmp_path: Path) -> None:
     result = anyio.run(call, made(tmp_path, OneJob({"value": 1}), "vmaf_score"), "legacy", [])
     assert result.structured_content == {"value": 1, "job_id": "one", "report": "acuity://reports/one"}
-
-
-def test_what_the_job_says_is_the_error(tmp_path: Path) -> None:
-    jobs = OneJob(JobFailed("'a.yuv' is empty"))
-    result = anyio.run(call, made(tmp_path, jobs, "vmaf_score"), "legacy", [])
-    assert sentence_of(result) == "'a.yuv' is empty"
-
-
-def test_the_plan_is_there_for_jobs_and_tasks(tmp_path: Path) -> None:
-    tool = made(tmp_path, OneJob({}), "vmaf_score")
-    assert tool.plan is not None
-    spec = anyio.run(tool.plan, {"size": 3})
-    assert spec == anyio.run(plan, {"size": 3})
 
 
 def test_what_is_said_about_frames_travels_with_the_work(tmp_path: Path) -> None:
@@ -174,9 +159,3 @@ def test_nothing_new_is_nothing_said() -> None:
     heard = Heard()
     heard.tell((5, 5, "done"), (5, 5, "done"), (5, 5, "still done"), (4, 5, "back"), apart=1.0)
     assert heard.sent == [(5, 5, "done")]  # a value beyond the total would say more is wrong
-
-
-def test_without_progress_nothing_is_sent() -> None:
-    heard = Heard()
-    heard.tell(apart=0)
-    assert heard.sent == []

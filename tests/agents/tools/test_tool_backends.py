@@ -175,11 +175,6 @@ def test_a_backend_that_the_binary_lacks(tmp_path: Path) -> None:
     assert "cpu, cuda, sycl" in found["error"]
 
 
-@pytest.mark.parametrize("arguments", [{}, {"backend": "auto"}, {"backend": 1}, {"backend": "cpu", "x": 1}])
-def test_arguments_that_do_not_fit(arguments: dict[str, Any]) -> None:
-    assert list(Asked(backends.tools).ask("probe_backend", **arguments)) == ["error"]
-
-
 def test_version_of_the_engine() -> None:
     found = Asked(backends.tools).ask("vmaf_version")
     assert (found["version"], found["error"], found["build_flags"]) == (acuity.__version__, None, OWN)

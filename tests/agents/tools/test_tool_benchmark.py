@@ -27,11 +27,6 @@ def small_fixtures(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(benchmark, "FIXTURES", SMALL)
 
 
-def test_it_takes_no_arguments() -> None:
-    asked = Asked(benchmark.tools)
-    assert "no argument 'size'" in asked.ask("run_benchmark", size=3)["error"]
-
-
 @pytest.mark.usefixtures("without_cuda")
 def test_every_backend_has_a_row_for_every_size() -> None:
     found = Asked(benchmark.tools).ask("run_benchmark")

@@ -11,7 +11,6 @@ import pytest
 
 from acuity.agents.tools.evaluation import tools
 from longwire.product.calls import check
-from product_server import SECONDS, ProductServer, product_server
 from rated_tables import SIX, columns, linear, some_keys, write
 from scoring_room import ThreadJobs, ask_once, services_for
 
@@ -176,41 +175,3 @@ def test_a_missing_extra(folder: Path, monkeypatch: pytest.MonkeyPatch, package:
     assert ask(folder, "compare_models", models=["{folder}/good.onnx"], **given) == {
         "error": "compare_models requires the 'eval' extra: pip install 'acuity-vmaf[eval]'"
     }
-
-
-def test_through_the_real_server(folder: Path) -> None:
-    """In a worker that may open only allowed files, with progress; and as a job."""
-    told: list[float] = []
-
-    async def listen(done: float, total: float | None, message: str | None) -> None:
-        told.append(done)
-
-    async def main(server: ProductServer) -> None:
-        given = {"model": str(folder / "good.onnx"), "features": str(folder / "rated.parquet")}
-        with anyio.fail_after(SECONDS):
-            async with server.client("uds", "2026-07-28") as client:
-                result = await client.call_tool("eval_model_on_split", given, progress_callback=listen)
-                assert not result.is_error, result
-                assert result.structured_content["n"] == 40
-                by_name = await client.call_tool("eval_model_on_split", {**given, "model": "acuity_fr_v1"})
-                assert not by_name.is_error, by_name
-                assert by_name.structured_content["model"].endswith("/acuity_fr_v1.onnx")
-                submitted = await client.call_tool(
-                    "submit_job",
-                    {
-                        "tool": "compare_models",
-                        "arguments": {"models": [given["model"]], "features": given["features"]},
-                    },
-                )
-                job = {"job_id": submitted.structured_content["job_id"]}
-                while True:
-                    found = (await client.call_tool("get_job", job)).structured_content
-                    if found["status"] not in ("queued", "running"):
-                        break
-                    await anyio.sleep(0.02)  # as clients poll
-                assert found["status"] == "completed", found
-                assert found["result"]["ranked"][0]["n"] == 40
-
-    with product_server(folder, "--uds", str(folder / "socket")) as server:
-        anyio.run(main, server)
-    assert told[-1] == 60

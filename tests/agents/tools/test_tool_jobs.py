@@ -129,16 +129,6 @@ async def test_a_completed_score_has_its_result_and_the_address_of_its_report() 
         assert next(iter(job["result"].items())) == ("score", 69.311728)
 
 
-async def test_the_frames_can_be_left_out_of_a_result() -> None:
-    async with playing() as (jobs, ask):
-        await jobs.completed()
-        short = (await ask("get_job", job_id="job-1", include_frames=False))["result"]
-        assert short["frames"] == []
-        assert short["frames_omitted"]["count"] == len(REPORT["frames"])
-        assert short["pooled_metrics"] == REPORT["pooled_metrics"]
-        assert (await ask("get_job", job_id="job-1"))["result"]["frames"] == REPORT["frames"]
-
-
 @pytest.mark.parametrize("asked", [False, True])
 async def test_a_submitted_job_obeys_what_its_arguments_say_about_frames(asked: bool) -> None:
     async with playing() as (jobs, ask):
@@ -150,14 +140,6 @@ async def test_a_submitted_job_obeys_what_its_arguments_say_about_frames(asked: 
         assert "include_frames" not in result
         other = (await ask("get_job", job_id="job-1", include_frames=not asked))["result"]
         assert bool(other["frames"]) is not asked
-
-
-async def test_a_benchmark_has_a_result_but_no_report() -> None:
-    async with playing() as (jobs, ask):
-        await ask("submit_job", tool="run_benchmark", arguments={"size": "small"})
-        jobs.complete("job-1", {"rows": []})
-        job = await ask("get_job", job_id="job-1")
-        assert (job["report"], job["result"]) == (None, {"rows": []})
 
 
 async def test_a_failed_job_says_why() -> None:
@@ -218,17 +200,6 @@ async def test_cancelling_can_be_repeated() -> None:
             "cancelled",
             "nothing to cancel: it is cancelled already",
         )
-
-
-async def test_cancelling_a_finished_job_leaves_its_result() -> None:
-    async with playing() as (jobs, ask):
-        await jobs.completed()
-        late = await ask("cancel_job", job_id="job-1")
-        assert (late["status"], late["message"]) == (
-            "completed",
-            "nothing to cancel: it is completed already",
-        )
-        assert (await ask("get_job", job_id="job-1"))["result"] is not None
 
 
 async def test_a_job_that_ends_while_it_is_being_cancelled() -> None:

@@ -168,15 +168,6 @@ def test_a_model_by_stem_and_by_file_name(name: str) -> None:
     assert "1080p" in found["intended_use"]
 
 
-def test_options_of_features_are_told() -> None:
-    found = Asked(models.tools).ask("describe_model", name="vmaf_v0.6.1neg")
-    assert {
-        "name": "VMAF_integer_feature_adm2_score",
-        "extractor": "adm",
-        "options": {"adm_enhn_gain_limit": 1.0},
-    } in (found["features"])
-
-
 def test_a_model_that_this_version_cannot_measure_says_why(shelf: Path) -> None:
     put(shelf / "odd.json", json.dumps(small_document()).replace("integer_feature_adm2", "feature_magic"))
     found = Asked(models.tools).ask("describe_model", name="odd")
@@ -265,8 +256,3 @@ def test_a_video_is_no_model(tmp_path: Path) -> None:
     file = put(tmp_path / "clip.yuv", "x")
     found = Asked(models.tools, roots=[tmp_path]).ask("describe_model", name=str(file))
     assert found == {"error": f"'{file}' is no model file: its name must end in .json, .pkl, .onnx"}
-
-
-@pytest.mark.parametrize("arguments", [{}, {"name": ""}, {"name": 3}, {"name": "a", "path": "b"}])
-def test_arguments_that_do_not_fit(arguments: dict[str, Any]) -> None:
-    assert "error" in Asked(models.tools).ask("describe_model", **arguments)

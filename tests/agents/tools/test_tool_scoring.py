@@ -189,8 +189,7 @@ async def test_missing_things(clips: Path) -> None:
         )
         assert swapped["error"].endswith("score the pair with vmaf_score_encoded")
         unnamed = await ask(
-            "vmaf_score_encoded",
-            **encoded_arguments(clips, reference_encoded=str(clips / "ref.yuv")),
+            "vmaf_score_encoded", **encoded_arguments(clips, reference_encoded=str(clips / "ref.yuv"))
         )
         assert "score the pair with vmaf_score, which takes width" in unnamed["error"]
 

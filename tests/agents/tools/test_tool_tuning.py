@@ -104,12 +104,7 @@ def test_comparisons_of_one_and_of_several_targets(folder: Path) -> None:
 
 
 def test_ladders(folder: Path) -> None:
-    asked = {
-        "src": str(folder / "clip.y4m"),
-        "resolutions": "160x96,80x48",
-        "target_vmafs": "80,40",
-        **FAST,
-    }
+    asked = {"src": str(folder / "clip.y4m"), "resolutions": "160x96,80x48", "target_vmafs": "80,40", **FAST}
     found = ask(folder, "run_ladder", **asked)
     assert found["format"] == "json"
     rungs = found["manifest"]["rungs"]

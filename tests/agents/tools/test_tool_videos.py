@@ -16,6 +16,8 @@ from scoring_clips import FRAMES, container, raw, y4m
 from scoring_room import Asked
 from video_clips import encode, encode_two_streams
 
+AUTOGROUP = Path("/proc/self/autogroup")
+
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
@@ -88,6 +90,14 @@ def test_images_and_several_streams(folder: Path) -> None:
     assert sorted(found) == ["a.mp4", "b.y4m", "c_70x52_420p8.yuv", "d.yuv", "two.mkv"]
     assert "has 2 video streams (0: 96x64 ffv1" in found["two.mkv"]["problem"]
     assert found["two.mkv"]["problem"].endswith("copy the one that is meant to a file of its own")
+
+
+@pytest.mark.skipif(not AUTOGROUP.exists(), reason="sessions share no processor time here")
+def test_the_servers_own_priority_stays(folder: Path) -> None:
+    """The process that looks is less urgent; the priority of a session is that of all its processes."""
+    before = AUTOGROUP.read_text()
+    assert listed(folder)["count"] == 4
+    assert AUTOGROUP.read_text() == before
 
 
 async def test_filters_and_pages(folder: Path) -> None:

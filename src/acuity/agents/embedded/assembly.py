@@ -96,20 +96,14 @@ class Endpoints:
         """Event streams and POSTs at a path of 127.0.0.1; port 0 is any free one."""
         paths = SsePaths(path, f"{path.rpartition('/')[0]}/request")
         # The page speaks Streamable HTTP, wherever it was opened.
-        offers: frozenset[Offer] = frozenset({"sse"} if PATH in paths else {"sse", "http"})
-        return self._port(port, path, listener, offers, paths)
+        return self._port(port, listener, path, {"sse"} if PATH in paths else {"sse", "http"}, paths)
 
     def http(self, port: int, listener: socket.socket | None = None) -> Opening:
         """Streamable HTTP at /mcp of 127.0.0.1; port 0 is any free one."""
-        return self._port(port, PATH, listener, frozenset({"http"}), SsePaths())
+        return self._port(port, listener, PATH, {"http"}, SsePaths())
 
     def _port(
-        self,
-        port: int,
-        path: str,
-        listener: socket.socket | None,
-        offers: frozenset[Offer],
-        sse: SsePaths,
+        self, port: int, listener: socket.socket | None, path: str, offers: set[Offer], sse: SsePaths
     ) -> Opening:
         health = self._health(path)
         pages: dict[str, Handler] = {"/": for_methods(_READ, health)}
@@ -122,15 +116,8 @@ class Endpoints:
             )
             page_files = {f"/live/{name}": for_methods(_READ, handler) for name, handler in found.items()}
         is_open = _asks_for_page if with_page else None
-        http = Http(
-            Address(LOOPBACK, port),
-            offers,
-            sse,
-            pages=pages,
-            files=page_files,
-            is_open=is_open,
-            listener=listener,
-        )
+        at, offered = Address(LOOPBACK, port), frozenset(offers)
+        http = Http(at, offered, sse, pages=pages, files=page_files, is_open=is_open, listener=listener)
         return open_endpoint(http, self._serving)
 
     def _when_paced(self, handler: Handler) -> Handler:

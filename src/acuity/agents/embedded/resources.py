@@ -38,6 +38,7 @@ from acuity.agents.resources.content import (
     PNG,
     beyond,
     document_content,
+    frame_range,
     missing,
     png_content,
     resource,
@@ -68,8 +69,6 @@ _QUERIES: Final = {STATUS: ("rate",), WATCH: ("below", "name", "rate")}
 _FRAMED: Final = ("frames", "rate")  # the query of the others
 
 _LONGEST: Final = 256  # characters
-_BEYOND: Final = 2**53  # no frame has a greater number
-_RANGE: Final = re.compile(r"(\d{1,400})-(\d{1,400})", re.ASCII)  # the last may be any large number
 
 _TOLD: Final = "Subscribe to follow it; ?rate=10 chooses how many times a second you are told at most."
 # Title, description and type. WATCH can't be read without saying what is watched for, so it isn't listed.
@@ -153,17 +152,10 @@ def _below(value: str) -> float:
     return _number(value, -most, most, f"below '{value}' must be a number, as in ?below=70")
 
 
-def _frames(value: str) -> range:
-    found = _RANGE.fullmatch(value)
-    if found is None or int(found[1]) > int(found[2]):
-        raise ValueError(f"frames '{value}' must be FIRST-LAST: 0-499 stands for the first 500")
-    return range(min(int(found[1]), _BEYOND), min(int(found[2]), _BEYOND) + 1)
-
-
 _VALUES: Final[Mapping[str, Callable[[str], Any]]] = {
     "rate": _rate,
     "below": _below,
-    "frames": _frames,
+    "frames": frame_range,
     "name": str,
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
@@ -21,6 +22,8 @@ CSV: Final = "text/csv"
 HTML: Final = "text/html"
 PNG: Final = "image/png"
 MOST: Final = 900_000  # bytes of a text in a message: the official client refuses events over 1 MiB
+_RANGE: Final = re.compile(r"(\d{1,400})(?:-(\d{1,400}))?", re.ASCII)  # the last may be any large number
+_NONE: Final = 2**53  # no frame has a greater number
 _SPARE: Final = 0.8  # of the frames that would just fit, since some are longer than others
 _LONGEST: Final = 1000  # characters of the sentence of an error
 _LONGEST_URI: Final = 500  # characters of one that an error repeats
@@ -69,6 +72,19 @@ def document_content(uri: str, document: Any) -> types.ReadResourceResult:
 def text_content(uri: str, text: str, mime_type: str) -> types.ReadResourceResult:
     content = types.TextResourceContents(uri=uri, text=text, mime_type=mime_type)
     return types.ReadResourceResult(contents=[content])
+
+
+def frame_range(text: str) -> range:
+    """The frames that ?frames=FIRST-LAST or ?frames=NUMBER asks for; raises ValueError with a sentence."""
+    found = _RANGE.fullmatch(text)
+    if found is None:
+        raise ValueError(f"frames '{text}' is not understood: write ?frames=0-499 for the first 500 frames")
+    first, last = int(found[1]), int(found[2] or found[1])
+    if last < first:
+        raise ValueError(
+            f"there are no frames '{text}': write the lower number first, ?frames={last}-{first}"
+        )
+    return range(min(first, _NONE), min(last, _NONE) + 1)
 
 
 def beyond(text: str, frames: Sequence[int]) -> str | None:

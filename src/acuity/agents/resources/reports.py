@@ -6,7 +6,6 @@ Reports of scores and of comparisons are read here. All but the first take ?fram
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -24,6 +23,7 @@ from acuity.agents.resources.content import (
     MOST,
     beyond,
     document_content,
+    frame_range,
     in_words,
     is_family,
     missing,
@@ -146,8 +146,6 @@ def _cut(pair: Document, wanted: range) -> Document:
 
 _SHOWN: Final = 50  # reports in a list of resources, which clients show whole to a person or a model
 _SEARCHED: Final = 500  # finished jobs searched for reports; other tools leave jobs too
-_FRAMES: Final = re.compile(r"frames=(\d{1,400})(?:-(\d{1,400}))?", re.ASCII)
-_BEYOND: Final = 2**53  # no frame has a greater number
 _DONE: Final[tuple[Status, ...]] = ("completed",)
 
 
@@ -245,14 +243,11 @@ def _range(uri: str, query: str) -> range | None:
     """The requested range of frame numbers; None for all."""
     if not query:
         return None
-    asked = _FRAMES.fullmatch(query)
-    if asked is None:
-        raise missing(uri, f"'?{query}' is not understood: write ?frames=0-499 for the first 500 frames")
-    first = int(asked[1])
-    last = int(asked[2] or first)
-    if last < first:
-        raise missing(uri, f"'?{query}' has no frames: write the lower number first, ?frames={last}-{first}")
-    return range(min(first, _BEYOND), min(last, _BEYOND) + 1)
+    key, _, value = query.partition("=")
+    try:
+        return frame_range(value if key == "frames" else f"?{query}")
+    except ValueError as error:
+        raise missing(uri, str(error)) from None
 
 
 def _resource(job: Job) -> types.Resource:

@@ -7,17 +7,10 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from acuity.agents import CARRIERS
-from acuity.agents.job_documents import (
-    JOB_ID,
-    STATUSES,
-    brief_job,
-    job_document,
-    job_schema,
-    result_document,
-)
+from acuity.agents.job_documents import JOB_ID, STATUSES, brief_job, job_document, job_schema, linked
 from acuity.agents.schemas import array, choices, flag, outline, record, whole
 from acuity.agents.score_answers import FRAMES_SCHEMA
-from acuity.agents.tool_answers import as_before, shown_document, with_pictures
+from acuity.agents.tool_answers import IMAGES_SCHEMA, shown_document, with_pictures
 from acuity.errors import JobError
 from longwire.principals.limits import may_see, owner
 from longwire.product.calls import check
@@ -74,7 +67,7 @@ class _JobTools:
             return ordered_answer({**found, "result": None})
         asked = call.arguments.get("include_frames"), call.arguments.get("images")
         # In a thread, because writing a thousand frames would block the event loop.
-        return await asyncio.to_thread(_answer, found, result_document(job, document), *asked)
+        return await asyncio.to_thread(_answer, found, linked(job.tool, job.id, document), *asked)
 
     async def _list(self, call: Call) -> Answer:
         asked = call.arguments
@@ -123,9 +116,8 @@ class _JobTools:
         ]
 
 
-_ONE: Final = record(
-    {"job_id": JOB_ID, "include_frames": FRAMES_SCHEMA, "images": as_before("vmaf_score_encoded")}, "job_id"
-)
+_IMAGES: Final = {**IMAGES_SCHEMA, "description": "As in vmaf_score_encoded."}
+_ONE: Final = record({"job_id": JOB_ID, "include_frames": FRAMES_SCHEMA, "images": _IMAGES}, "job_id")
 _FILTER: Final = record(
     {
         "status_filter": array(

@@ -7,6 +7,7 @@ ready, and answers each path with a JSON object that describes the file or has t
 from __future__ import annotations
 
 import json
+import os
 import resource
 from contextlib import suppress
 from pathlib import Path
@@ -55,6 +56,7 @@ def describe_video(path: str) -> dict[str, Any]:
 
 def main() -> None:
     file, tell = begin()
+    os.setsid()  # the priority of a whole session is lowered: not that of the server's
     lower_priority(_NICE, _MEMORY)
     _, most = resource.getrlimit(resource.RLIMIT_CPU)
     resource.setrlimit(resource.RLIMIT_CPU, (_CPU_SECONDS, most))

@@ -101,15 +101,7 @@ def tools(services: Services) -> list[Tool]:
     wrong = {name: partial(_no_format, name) for name in ("pixfmt", "bitdepth")}
     return [
         long_tool(
-            services,
-            TOOL,
-            "Show the worst frames",
-            _TEXT,
-            INPUT,
-            OUTPUT,
-            plan,
-            settle=settle,
-            refusals=wrong,
+            services, TOOL, "Show the worst frames", _TEXT, INPUT, OUTPUT, plan, settle=settle, refusals=wrong
         )
     ]
 

@@ -99,19 +99,6 @@ async def test_status_says_what_it_waits_for() -> None:
     room.close()
 
 
-async def test_a_stop_needs_no_boundary_and_comes_once() -> None:
-    room = Room()
-    await room.feed(2)
-    assert room.steer.stop() == {"stopped": True, "frames_read": 2}
-    assert room.steer.stop() == {"stopped": True, "frames_read": 2}
-    assert await asyncio.to_thread(room.measurement.add, *pair(2)) is None
-    room.measurement.flush()
-    await asyncio.sleep(0)
-    with pytest.raises(EmbeddedError, match="is over"):
-        room.steer.stop()
-    room.close()
-
-
 # ---- nobody wants it any more -----------------------------------------------------------------
 
 

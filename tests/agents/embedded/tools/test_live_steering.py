@@ -219,10 +219,7 @@ async def test_a_swap_replaces_the_model_that_it_names(tmp_path: Path) -> None:
         done = await ground.steered(client, "vmaf.request_model_swap", name=f"version={NEG}:name=second")
         assert (done["reported_as"], done["before"]) == ("second", FOUR_K)
         status = await ground.ask(client, "vmaf.status")
-        assert status["models"] == [
-            {"name": "vmaf", "label": MODEL},
-            {"name": "second", "label": NEG},
-        ]
+        assert status["models"] == [{"name": "vmaf", "label": MODEL}, {"name": "second", "label": NEG}]
         both = {"name": f"version={NEG}:name=second", "reported_as": "vmaf"}
         refused = await ground.refused(client, "vmaf.request_model_swap", **both)
         assert "name= in the model is 'second' and reported_as is 'vmaf'" in refused

@@ -64,9 +64,7 @@ class Scores:
         percents = asked.get("percentiles", ())
         if "first" in asked or "last" in asked:
             if "index" in asked:
-                raise InputError(
-                    "index is for one frame, first and last are for a range: give one or the other"
-                )
+                raise InputError("index is for one frame, first and last for a range: give one or the other")
             document = self._range(name, asked, percents)
         elif "index" in asked:
             document = self._one(name, int(asked["index"]), percents)
@@ -92,8 +90,9 @@ class Scores:
         """The known frames from `first` on as two lists, and where to go on; where none are, empty ones."""
         repredictions, over = self._live.measurement.repredictions, self._live.over  # before looking
         name = self.check(name)
-        frames, values = self._points(name, first, MAX_POINTS + 1)
-        more = len(frames) > MAX_POINTS
+        rows, _ = self.since(name, first, most=MAX_POINTS + 1)
+        frames, values = [row["frame"] for row in rows], [row["score"] for row in rows]
+        more = len(rows) > MAX_POINTS
         time_of = self._live.watched.time_of
         shown = {"times": [time_of(frame) for frame in frames[:MAX_POINTS]]} if times else {}
         return {
@@ -130,13 +129,8 @@ class Scores:
         if wanted is not None:
             first, last = np.searchsorted(frames, [wanted.start, wanted.stop])
             last = min(last, first + MAX_FRAMES)
-        rows = zip(frames[first:last].tolist(), values[first:last].tolist(), strict=True)
-        return {
-            "name": name,
-            "count": len(frames),
-            "aggregate": self._told(name, frames, values, ()),
-            "frames": [{"frame": frame, "score": value} for frame, value in rows],
-        }
+        aggregate, rows = self._told(name, frames, values, ()), _rows(frames[first:last], values[first:last])
+        return {"name": name, "count": len(frames), "aggregate": aggregate, "frames": rows}
 
     def headline(self) -> tuple[int, float] | None:
         """The newest frame that has a score of the first model, and that score."""
@@ -152,25 +146,19 @@ class Scores:
             raise FeatureError(f"nothing named '{name}' is measured: there are {', '.join(known)}")
         return self._named(name)
 
-    def since(self, name: str, first: int, below: float | None = None) -> tuple[list[Row], int]:
-        """The known frames from `first` on, or those of them below a figure, and where to go on from."""
-        frames, values = self._points(name, first)
-        rows = [
-            {"frame": frame, "score": value}
-            for frame, value in zip(frames, values, strict=True)
-            if below is None or value < below
-        ]
-        return rows, frames[-1] + 1 if frames else first
-
-    def _points(self, name: str, first: int, most: int | None = None) -> tuple[list[int], list[float]]:
-        """The known frames from `first` on, so many at most, and their figures."""
+    def since(
+        self, name: str, first: int, below: float | None = None, most: int | None = None
+    ) -> tuple[list[Row], int]:
+        """The known frames from `first` on, so many at most, or those below a figure; and where to go on."""
         try:
             frames, values = self._column(name)
         except NotReady:
-            return [], []
+            return [], first
         start = int(np.searchsorted(frames, first))
-        part = slice(start, None if most is None else start + most)
-        return frames[part].tolist(), values[part].tolist()
+        frames, values = frames[start:][:most], values[start:][:most]
+        following = int(frames[-1]) + 1 if len(frames) else first
+        low = np.full(len(values), True) if below is None else values < below
+        return _rows(frames[low], values[low]), following
 
     def count_below(self, name: str | None, below: float) -> int:
         """How many known frames are below a figure."""
@@ -192,8 +180,6 @@ class Scores:
             "omitted": len(rows) - len(shown),
         }
         return (document if below is None else {**document, "below": below}), following
-
-    # ---- the three kinds of call --------------------------------------------------------
 
     def _newest(self, name: str, percents: Sequence[float]) -> dict[str, Any]:
         frames, values = self._column(name)
@@ -221,20 +207,17 @@ class Scores:
             raise NotReady(f"no frame from {first} to {last} has {name} yet: ask again in a moment")
         frames, values = frames[start:stop], values[start:stop]
         limit = min(MAX_FRAMES, _MAX_FIGURES // (1 + len(self._names(asked.get("features", ())))))
-        rows = zip(frames[:limit].tolist(), values[:limit].tolist(), strict=True)
         aggregate = self._told(name, frames, values, percents)
         document = self._document(name, int(frames[-1]), float(values[-1]), aggregate)
-        document["frames"] = [{"frame": frame, "score": value} for frame, value in rows]
+        document["frames"] = _rows(frames[:limit], values[:limit])
         document["next_first"] = int(frames[limit]) if len(frames) > limit else None
         return document
-
-    # ---- pieces -----------------------------------------------------------------------------
 
     def _document(
         self, name: str, frame: int, value: float, aggregate: dict[str, Any] | None
     ) -> dict[str, Any]:
-        held = (part.model for part in self._holders(name) if part.first <= frame <= part.last)
-        model = next(held, None)
+        held = [part.model for part in self._holders(name) if part.first <= frame <= part.last]
+        model = held[0] if held else None
         return {"name": name, "model": model, "frame": frame, "score": value, "aggregate": aggregate}
 
     def _aggregate(self, name: str, percents: Sequence[float]) -> dict[str, Any] | None:
@@ -254,7 +237,7 @@ class Scores:
         ]
         nothing: dict[str, Any] = dict.fromkeys(POOLS)
         if percents:
-            nothing["percentiles"] = dict.fromkeys(map(_percent, percents))
+            nothing["percentiles"] = {f"p{percent:g}": None for percent in percents}
         several = {"models": _models(parts), "parts": figures, "reason": _NO_COMMON_SCALE}
         return {**_range(frames), **nothing, **several}
 
@@ -361,8 +344,7 @@ class Scores:
         raise FeatureError(f"no model is measured, so there are no scores: name a feature of {there}")
 
     def _check_fed(self, index: int) -> None:
-        fed = self._live.measurement.frames
-        if index < fed:
+        if index < (fed := self._live.measurement.frames):
             return
         if not self._live.over:
             newest = f"the newest is {fed - 1}" if fed else "none was"
@@ -396,6 +378,11 @@ def _models(parts: Sequence[tuple[str, _Frames, _Figures]]) -> list[str]:
     return list(dict.fromkeys(model for model, _, _ in parts))
 
 
+def _rows(frames: _Frames, values: _Figures) -> list[Row]:
+    pairs = zip(frames.tolist(), values.tolist(), strict=True)
+    return [{"frame": frame, "score": value} for frame, value in pairs]
+
+
 def _range(frames: _Frames) -> dict[str, Any]:
     return {"first": int(frames[0]), "last": int(frames[-1]), "frames": len(frames)}
 
@@ -403,12 +390,9 @@ def _range(frames: _Frames) -> dict[str, Any]:
 def _pooled(values: _Figures, percents: Sequence[float]) -> dict[str, Any]:
     found: dict[str, Any] = {method: function(values) for method, function in POOLS.items()}
     if percents:
-        found["percentiles"] = dict(zip(map(_percent, percents), percentiles(values, percents), strict=True))
+        values_at = percentiles(values, percents)
+        found["percentiles"] = {f"p{p:g}": value for p, value in zip(percents, values_at, strict=True)}
     return found
-
-
-def _percent(percent: float) -> str:
-    return f"p{percent:g}"
 
 
 def _nothing_yet(name: str) -> NotReady:

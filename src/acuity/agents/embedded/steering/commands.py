@@ -251,11 +251,7 @@ def _resume(measurement: Measurement, _: Mapping[str, Any], __: Attachment) -> D
 
 def _paused(measurement: Measurement) -> Document:
     pauses = measurement.gate.pauses
-    return {
-        "paused": bool(pauses),
-        "next_frame": measurement.frames,
-        "paused_by": pause_documents(pauses),
-    }
+    return {"paused": bool(pauses), "next_frame": measurement.frames, "paused_by": pause_documents(pauses)}
 
 
 def _stop_after(measurement: Measurement, argument: Mapping[str, Any], _: Attachment) -> Document:

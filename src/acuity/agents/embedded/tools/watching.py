@@ -166,10 +166,7 @@ class _Watching:
                 raise InputError(f"first {first} is behind last {last}: swap them")
             wanted = range(first, last + 1)
         document = await report_document(
-            self._live,
-            wanted=wanted,
-            include=asked.get("include_frames"),
-            precision=asked["precision"],
+            self._live, wanted=wanted, include=asked.get("include_frames"), precision=asked["precision"]
         )
         return await report_answer(document, self._live.budget.turn)
 
