@@ -5,9 +5,10 @@
 
 A worker is killed every 10 s, Redis is restarted at a third of the time, and one node is rolled (SIGTERM,
 then started again) at two thirds. Clients with sessions cut their connections and resume; others vanish;
-others have no session. Then come bursts (soak_bursts.py). At the end nothing may be lost or doubled for those
-who resume, and nothing may be left: sessions, calls, descriptors, processes. The exit code says whether that
-held.
+others have no session. A client with a token of its own is measured, alone and beside a hostile one. Then
+come bursts, and a restart of both nodes with 2,000 open streams (soak_bursts.py). At the end nothing may be
+lost or doubled for those who resume, and nothing may be left: sessions, calls, descriptors, processes. The
+exit code says whether that held.
 """
 
 from __future__ import annotations
@@ -25,9 +26,10 @@ from types import MappingProxyType
 import anyio
 
 from raw_http import http_client
-from soak_bursts import bursts
+from soak_bursts import bursts, rolled
 from soak_clients import Resumer, Tally, echo, vanish
 from soak_ground import Ground
+from soak_neighbours import Waits, disturb
 from soak_report import Report, Watched
 
 RESUMERS = 16
@@ -58,10 +60,13 @@ async def soak(
         return spent > _SLOWEST * seconds or (spent > seconds and reached)
 
     watched = {node.label: Watched(f"node {node.label}", node.pid) for node in ground.nodes}
+    waits, tokens = Waits(), ground.tokens
     async with (
-        http_client(Authorization=f"Bearer {ground.token}") as http,
+        http_client(Authorization=f"Bearer {tokens['soak']}") as http,
         anyio.create_task_group() as tasks,
     ):
+        tasks.start_soon(waits.measure, ground.url, tokens["measured"], tally, is_over)
+        tasks.start_soon(disturb, ground.url, tokens["hostile"], seconds, waits, tally, is_over)
         for number in range(RESUMERS):
             client = Resumer(ground.url, http, tally, random.Random(f"{seed} {number}"))
             tasks.start_soon(client.run, is_over)
@@ -74,7 +79,14 @@ async def soak(
     left = await _ebb(ground)
     spent = time.monotonic() - began
     return Report(
-        spent, dict(tally.counts), tally.faults, tally.strange, dict(done), left, list(watched.values())
+        spent,
+        dict(tally.counts),
+        tally.faults,
+        tally.strange,
+        dict(done),
+        left,
+        list(watched.values()),
+        waits.figures(),
     )
 
 
@@ -136,9 +148,10 @@ def main() -> int:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="soak-") as folder, Ground(Path(folder), ttl=_TTL) as ground:
         report = anyio.run(soak, ground, options.minutes * 60, options.seed)
-    print("\n".join(report.lines()), "\nthen bursts:", flush=True)
+    print("\n".join(report.lines()), "\nthen bursts and rolled streams:", flush=True)
     tally = Tally()
     anyio.run(bursts, tally)
+    anyio.run(rolled, tally)
     report.add(tally.counts, tally.faults, tally.strange)
     print("\n".join(report.lines()))
     if options.json is not None:

@@ -316,9 +316,9 @@ async def begun(
     return None
 
 
-def session_of(session: RawSession) -> str:
-    """The beginning of a session's id, for sentences."""
-    return f"session {session.headers['Mcp-Session-Id'][:10]}"
+def session_of(session: RawSession, *, whole: bool = False) -> str:
+    """The beginning of a session's id, for sentences, or all of it."""
+    return f"session {session.headers['Mcp-Session-Id'][: None if whole else 10]}"
 
 
 def reply_in(answer: httpx2.Response) -> dict[str, Any]:

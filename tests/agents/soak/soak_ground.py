@@ -6,6 +6,7 @@ import json
 import os
 import secrets
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -18,11 +19,12 @@ from typing import Any
 
 import psutil
 
-from cluster_nodes import free_port, start_nginx
 from prepared_programs import Program
 from redis_server import RedisServer, redis_server
 
 _HERE = Path(__file__).parent
+_ROOT = _HERE.parents[2]
+_EXAMPLE = _ROOT / "runtime" / "examples" / "cluster" / "nginx.conf"
 _WORKER = f"{sys.executable} {_HERE / 'soak_worker.py'}"
 _ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
 _SOON = 60.0  # seconds
@@ -55,6 +57,7 @@ class Node:
         token_file.chmod(0o600)
         options = {
             "http": f"127.0.0.1:{self.port}",
+            "allow-host": f"127.0.0.1:{self._ground.port}",
             "method-workers": f"{_WORKERS}",
             "worker-command": _WORKER,
             "cluster-redis": self._ground.redis.url,
@@ -135,22 +138,24 @@ class Ground:
     def __init__(self, folder: Path, ttl: float, labels: tuple[str, ...] = ("n1", "n2")) -> None:
         self.folder = folder
         self.ttl = ttl
-        self.url = ""  # nginx's
-        self.token = secrets.token_hex(16)
+        self.port = free_port()
+        self.url = f"http://127.0.0.1:{self.port}/mcp"
+        self.tokens = {name: secrets.token_hex(16) for name in ("soak", "measured", "hostile")}
         self.nodes = [Node(self, label) for label in labels]
         self._stack = ExitStack()
 
     def __enter__(self) -> Ground:
         with self._stack:
             (self.folder / "secret").write_text(secrets.token_hex(32))
-            (self.folder / "tokens.toml").write_text(f'[tokens.soak]\ntoken = "{self.token}"\n')
+            lines = [f'[tokens.{name}]\ntoken = "{token}"\n' for name, token in self.tokens.items()]
+            (self.folder / "tokens.toml").write_text("".join(lines))
             for name in ("secret", "tokens.toml"):
                 (self.folder / name).chmod(0o600)
             self.redis: RedisServer = self._stack.enter_context(redis_server(append_only=True))
             for node in self.nodes:
                 self._stack.callback(node.kill)
                 node.start()
-            nginx, self.url = start_nginx(self.folder, *(node.port for node in self.nodes))
+            nginx = self._start_nginx()
             self._stack.callback(nginx.wait)
             self._stack.callback(nginx.terminate)
             self._stack = self._stack.pop_all()
@@ -160,6 +165,19 @@ class Ground:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._stack.close()
+
+    def _start_nginx(self) -> subprocess.Popen[bytes]:
+        """The example's configuration with the ports of this ground."""
+        text = _EXAMPLE.read_text().replace("127.0.0.1:8080", f"127.0.0.1:{self.port}")
+        for number, node in enumerate(self.nodes, 1):
+            text = text.replace(f"127.0.0.1:808{number}", f"127.0.0.1:{node.port}")
+        (self.folder / "nginx.conf").write_text(text)
+        log = (self.folder / "nginx.out").open("wb")
+        self._stack.callback(log.close)
+        command = ["nginx", "-p", str(self.folder), "-c", "nginx.conf"]
+        if os.geteuid() == 0:  # or its processes are nobody's, and can't keep long bodies in the folder
+            command += ["-g", "user root;"]
+        return subprocess.Popen(command, stdout=log, stderr=log)
 
     def restart_redis(self) -> None:
         """End Redis, and start it again a moment later with what it had."""
@@ -187,3 +205,9 @@ class Ground:
             more = process.num_fds() - node.descriptors
             left[f"descriptors of {node.label} too many"] = max(0, more - _KEPT)
         return left
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port: int = probe.getsockname()[1]
+        return port

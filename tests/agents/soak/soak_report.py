@@ -63,6 +63,7 @@ class Report:
     events: dict[str, int]  # what was done to the servers
     left: dict[str, int]  # what must be 0 when all clients have gone
     watched: Sequence[Watched]
+    waits: Mapping[str, Mapping[str, Sequence[float]]]  # of the measured client; see Waits.figures
 
     def add(self, counts: Mapping[str, int], faults: Mapping[str, int], strange: Sequence[str]) -> None:
         """Add what other clients saw."""
@@ -86,6 +87,10 @@ class Report:
         ):
             shown.append(f"{title}:")
             shown += [f"  {name.replace('_', ' '):28} {many}" for name, many in sorted(found.items())]
+        shown.append("a measured client, alone and beside a hostile one, in milliseconds:")
+        for what, figures in self.waits.items():
+            told = (f"{name} {alone:g} and {beside:g}" for name, (alone, beside) in figures.items())
+            shown.append(f"  {what:28} {', '.join(told)}")
         shown.append("memory, median of the second quarter and of the last:")
         for process in self.watched:
             early, late = process.growth()

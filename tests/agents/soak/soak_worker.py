@@ -1,8 +1,10 @@
-"""The worker of a soak: tools that echo, count aloud, say something to one session or to all."""
+"""The worker of a soak: tools that echo, count aloud, say something to one session or to all, and work."""
 
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import time
 
 from longwire.worker import App
 
@@ -31,6 +33,16 @@ async def say(text: str) -> dict[str, str]:
     """Says something to the session, outside of the call."""
     await app.notify("notifications/message", {"level": "info", "data": text}, to="session")
     return {"said": text}
+
+
+@app.tool(thread=True)
+def work(seconds: float) -> dict[str, int]:
+    """Computes for so long, in a thread, as a score does."""
+    rounds, until = 0, time.monotonic() + seconds
+    while time.monotonic() < until:
+        hashlib.sha256(bytes(1 << 20)).digest()
+        rounds += 1
+    return {"rounds": rounds}
 
 
 @app.tool()
