@@ -144,9 +144,6 @@ class PeerConnections:
         self._open: set[PeerConnection] = set()
         self._turns: defaultdict[str, asyncio.Semaphore] = defaultdict(lambda: asyncio.Semaphore(_AT_ONCE))
 
-    def __len__(self) -> int:
-        return len(self._open)
-
     async def connect(self, address: str) -> PeerConnection:
         """A connection to http://HOST:PORT that has no request; raises Unreachable."""
         if (kept := self._kept(address)) is not None:
