@@ -49,8 +49,6 @@ async def test_the_runtime_document_has_the_names_of_the_plan() -> None:
         assert found["stats"].keys() >= PLAN_COUNTERS
         assert found["stats"]["mcp_sessions_created_total"] == 1
         assert found["limits"]["max_sessions"] == 20_000
-        assert found["connections"] >= 1
-        assert found["jobs"]["running"] == 1
         assert [worker["id"] for worker in found["workers"]["workers"]] == ["w1", "w2"]
         echo = found["latency"]["rows"]["echo"]
         assert (echo["count"], sum(echo["counts"]), echo["outcomes"]) == (3, 3, {"ok": 3})
@@ -176,13 +174,11 @@ async def test_filters_paging_and_order() -> None:
 
         assert await ids("") == [session.id[:8] for session in (*mine, other)]
         assert await ids("limit=2&offset=1") == [session.id[:8] for session in mine[1:3]]
-        assert await ids("offset=9") == []
         assert await ids("principal=token:ci&limit=1000") == [session.id[:8] for session in mine]
         assert await ids("principal=10.0.0.9") == [other.id[:8]]
         assert await ids("protocol_version=2025-03-26") == [other.id[:8]]
         for begin in (other.id, other.id[:8], f"{other.id[:8]}…"):
             assert await ids(f"session_id={begin}") == [other.id[:8]]
-        assert await ids("session_id=nobody") == []
         assert (await ids("sort=pending&order=desc"))[0] == other.id[:8]
         assert await ids("connected=1") == []
         filtered = await ground.json("/admin/runtime/mcp?principal=ci")
@@ -191,21 +187,15 @@ async def test_filters_paging_and_order() -> None:
 
 BAD_VALUES = [
     ("/admin/runtime/mcp?limit=0", "limit is '0': use a whole number from 1 to 1000"),
-    ("/admin/runtime/mcp?limit=1001", "from 1 to 1000"),
-    ("/admin/runtime/mcp?limit=ten", "limit is 'ten'"),
     ("/admin/runtime/mcp?limit=%D9%A3", "from 1 to 1000"),
-    ("/admin/runtime/mcp?offset=-1", "offset is '-1'"),
     ("/admin/runtime/mcp?details=maybe", "use 1 or 0"),
     ("/admin/runtime/mcp?sort=colour", "use started"),
-    ("/admin/runtime/mcp?order=up", "use asc, desc"),
     ("/admin/runtime/mcp?session_id=", "session_id has 0 characters"),
     ("/admin/runtime/mcp?principle=x", "did you mean 'principal'?"),
     ("/admin/runtime/mcp?limit=1&limit=2", "given twice"),
     ("/admin/runtime/mcp?principal=%ff", "the query can't be read"),
     ("/admin/runtime?x=1", "'x' is unknown"),
-    ("/admin/audit?limit=201", "from 1 to 200"),
     ("/admin/jobs?limit=x", "limit is 'x'"),
-    ("/admin/streams?offset=x", "offset is 'x'"),
 ]
 
 
@@ -219,8 +209,7 @@ async def test_bad_values_are_refused_with_a_sentence() -> None:
 
 async def test_every_document_takes_the_token_and_wrong_ones_are_slowed() -> None:
     async with admin_ground() as ground:
-        paths = ("runtime", "runtime/mcp", "workers", "streams", "jobs", "audit", "events")
-        for path in paths:
+        for path in ("runtime", "runtime/mcp", "workers", "streams", "jobs", "audit", "events"):
             assert (await ground.get(f"/admin/{path}", token=None)).status_code == 401
         body = {"session_id": "x" * 8}
         assert (await ground.post("/admin/sessions/kick", body, token=None)).status_code == 401
@@ -234,12 +223,10 @@ async def test_every_document_takes_the_token_and_wrong_ones_are_slowed() -> Non
 
 async def test_foreign_hosts_and_pages_get_nothing() -> None:
     async with admin_ground() as ground:
-        origin = ground.base
         assert (await ground.get("/admin/runtime", Host="evil.example")).status_code == 421
-        assert (await ground.get("/admin", Host="evil.example")).status_code == 421
         for foreign in ("https://evil.example", "http://localhost:1", "null"):
             assert (await ground.get("/admin/runtime", Origin=foreign)).status_code == 403
-        own = await ground.get("/admin/runtime", Origin=origin)
+        own = await ground.get("/admin/runtime", Origin=ground.base)
         assert own.status_code == 200
         assert not any(name.startswith("access-control") for name in own.headers)
         site = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "no-cors"}
@@ -261,10 +248,12 @@ async def test_a_kick_ends_streams_and_calls_and_the_client_gets_404_next() -> N
             assert (row["connected"], row["streams"], row["calls_in_flight"]) == (True, 2, 1)
             whole = await ground.json("/admin/runtime")
             assert (whole["open_streams"], whole["open_get_streams"]) == (2, 1)
-            assert (await ground.json("/admin/streams"))["open_streams"] == 2
-            streams = (await ground.json("/admin/streams"))["streams"]
-            assert sorted(stream["kind"] for stream in streams) == ["get", "request"]
-            assert {stream["session_id"] for stream in streams} == {row["id"]}
+            open_now = await ground.json("/admin/streams")
+            assert (open_now["open_streams"], len(open_now["streams"])) == (2, 2)
+            assert {(each["kind"], each["session_id"]) for each in open_now["streams"]} == {
+                ("get", row["id"]),
+                ("request", row["id"]),
+            }
             kicked = await ground.post("/admin/sessions/kick", {"session_id": row["id"]})
             assert kicked.json() == {
                 "ok": True,
@@ -298,20 +287,15 @@ async def test_an_ambiguous_beginning_kicks_nobody(monkeypatch: pytest.MonkeyPat
 
 
 BAD_ACTIONS: list[tuple[str, Any, int, str]] = [
-    ("/admin/sessions/kick", b"{", 400, "the body is no JSON"),
     ("/admin/sessions/kick", b"[" * 2000, 400, "the body is no JSON"),
-    ("/admin/sessions/kick", '{"session_id": "abcdefgh"}'.encode("utf-16"), 400, "no JSON in UTF-8"),
     ("/admin/sessions/kick", '{"session_id": "abcdefgh"}'.encode("utf-8-sig"), 400, "no JSON in UTF-8"),
     ("/admin/sessions/kick", b'{"session_id": "a", "session_id": "abcdefgh"}', 400, "each field once"),
     ("/admin/sessions/kick", [], 400, "other fields than session_id"),
-    ("/admin/sessions/kick", {"session_id": 7}, 400, "session_id is 7"),
     ("/admin/sessions/kick", {"session_id": "ab\n" * 4}, 400, "use 1 to 128 characters"),
-    ("/admin/sessions/kick", {"session_id": "abcdefgh", "x": 1}, 400, "other fields"),
     ("/admin/sessions/kick", b" " * 5000, 413, "the body has 5000 bytes"),
     ("/admin/sessions/kick", {"session_id": "abcdefgh"}, 404, "no session of this server begins with"),
     ("/admin/workers/drain", {"worker": "w2"}, 409, "the worker w2 is waiting: wait until it is ready"),
     ("/admin/workers/drain", {"worker": "w9"}, 404, "there is no worker 'w9'"),
-    ("/admin/workers/drain", {"session_id": "w1"}, 400, "other fields than worker"),
 ]
 
 
@@ -328,12 +312,10 @@ async def test_bad_actions_are_refused_and_audited() -> None:
 async def test_an_action_takes_json_alone() -> None:
     async with admin_ground() as ground:
         body = json.dumps({"session_id": "abcdefgh"}).encode()
-        kinds = ("text/plain", "application/x-www-form-urlencoded", "")
-        for kind in kinds:
+        for kind in ("text/plain", "application/x-www-form-urlencoded", ""):
             answer = await ground.post("/admin/sessions/kick", body, **{"Content-Type": kind})
             assert answer.status_code == 415
         assert (await ground.get("/admin/sessions/kick")).status_code == 405
-        assert (await ground.post("/admin/runtime", {})).status_code == 405
 
 
 async def test_workers_are_drained_and_restarted_and_all_is_audited(caplog: pytest.LogCaptureFixture) -> None:
@@ -358,7 +340,6 @@ async def test_workers_are_drained_and_restarted_and_all_is_audited(caplog: pyte
             ("anna", "restart", "w2", "done", "127.0.0.1"),
             ("ops", "drain", "w1", "done", "127.0.0.1"),
         ]
-        assert len((await ground.json("/admin/audit?limit=1"))["actions"]) == 1
         logged = [record for record in caplog.records if record.__dict__.get("event") == "admin_action"]
         assert [record.__dict__["who"] for record in logged] == ["ops", "anna"]
         assert "secret" not in caplog.text

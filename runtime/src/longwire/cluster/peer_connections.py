@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import select
-from collections import deque
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections import defaultdict, deque
+from collections.abc import Mapping
 from typing import Final, Protocol, cast
 from urllib.parse import urlsplit
 
@@ -143,10 +142,7 @@ class PeerConnections:
     def __init__(self) -> None:
         self._idle: dict[str, deque[PeerConnection]] = {}
         self._open: set[PeerConnection] = set()
-        self._making: dict[str, tuple[asyncio.Semaphore, int]] = {}  # with how many use it
-
-    def __len__(self) -> int:
-        return len(self._open)
+        self._turns: defaultdict[str, asyncio.Semaphore] = defaultdict(lambda: asyncio.Semaphore(_AT_ONCE))
 
     async def connect(self, address: str) -> PeerConnection:
         """A connection to http://HOST:PORT that has no request; raises Unreachable."""
@@ -154,7 +150,7 @@ class PeerConnections:
             return kept
         parts = urlsplit(address)
         try:
-            async with asyncio.timeout(CONNECT_SECONDS), self._turn(address):
+            async with asyncio.timeout(CONNECT_SECONDS), self._turns[address]:
                 if (kept := self._kept(address)) is not None:  # since this one waited for its turn
                     return kept
                 _, made = await asyncio.get_running_loop().create_connection(
@@ -174,19 +170,6 @@ class PeerConnections:
             found.abort()
         self._idle.pop(address, None)
         return None
-
-    @asynccontextmanager
-    async def _turn(self, address: str) -> AsyncIterator[None]:
-        """Wait until few connections to a node are being made."""
-        turns, users = self._making.get(address) or (asyncio.Semaphore(_AT_ONCE), 0)
-        self._making[address] = turns, users + 1
-        try:
-            async with turns:
-                yield
-        finally:
-            turns, users = self._making.pop(address)
-            if users > 1:
-                self._making[address] = turns, users - 1
 
     def opened(self, connection: PeerConnection) -> None:
         self._open.add(connection)

@@ -7,7 +7,6 @@ a later look. Subscribers of the same node are told without Redis.
 from __future__ import annotations
 
 import json
-import logging
 from collections.abc import Callable
 from typing import Final
 
@@ -21,13 +20,9 @@ from mcp.shared.subscriptions import (
 )
 
 from longwire.cluster.redis_link import RedisLink
-from longwire.foreign_json import parse_json
 from longwire.wire.tasks import Tasks
 
-logger: Final = logging.getLogger(__name__)
-
-CHANNEL: Final = "events"
-_LONGEST: Final = 64 << 10  # bytes of an event
+_CHANNEL: Final = "events"
 _LISTS: Final[dict[str, ServerEvent]] = {
     "tools": ToolsListChanged(),
     "prompts": PromptsListChanged(),
@@ -45,12 +40,12 @@ class SharedSubscriptionBus:
         self._origin = origin
         self._local = InMemorySubscriptionBus()
         self._tasks = Tasks()
-        self._warned = False  # of events that can't be read
-        self._undo = link.subscribe(CHANNEL, self._heard), link.on_back(self._returned)
+        self._undo = link.subscribe(_CHANNEL, self._heard), link.on_back(self._returned)
 
     async def publish(self, event: ServerEvent) -> None:
         """Deliver an event to the listeners of this node now, and to those of others soon."""
-        self._link.publish(CHANNEL, encode_event(event, self._origin))
+        what = {"updated": event.uri} if isinstance(event, ResourceUpdated) else {"list": _NAMES[event]}
+        self._link.publish(_CHANNEL, json.dumps({"from": self._origin, **what}).encode())
         await self._local.publish(event)
 
     def subscribe(self, listener: Callable[[ServerEvent], None]) -> Callable[[], None]:
@@ -68,33 +63,9 @@ class SharedSubscriptionBus:
         self._tasks.spawn(self._local.publish(ResourcesListChanged()))
 
     def _heard(self, payload: bytes) -> None:
-        found = decode_event(payload)
-        if found is None:
-            if not self._warned:
-                logger.warning("an event of another node can't be read", extra={"event": "cluster_event"})
-            self._warned = True
-            return
-        event, origin = found
-        if origin != self._origin:
-            self._tasks.spawn(self._local.publish(event))
-
-
-def encode_event(event: ServerEvent, origin: str) -> bytes:
-    if isinstance(event, ResourceUpdated):
-        return json.dumps({"from": origin, "updated": event.uri}).encode()
-    return json.dumps({"from": origin, "list": _NAMES[event]}).encode()
-
-
-def decode_event(payload: bytes) -> tuple[ServerEvent, str] | None:
-    """An event and the process that it comes from; None: it is none."""
-    try:
-        found = parse_json(payload) if len(payload) <= _LONGEST else None
-    except ValueError:
-        return None
-    if not isinstance(found, dict) or not isinstance(found.get("from"), str):
-        return None
-    if isinstance(uri := found.get("updated"), str):
-        return ResourceUpdated(uri=uri), found["from"]
-    name = found.get("list")
-    event = _LISTS.get(name) if isinstance(name, str) else None
-    return None if event is None else (event, found["from"])
+        found = json.loads(payload)
+        if found["from"] != self._origin:
+            uri = found.get("updated")
+            event = _LISTS.get(found.get("list")) if uri is None else ResourceUpdated(uri=uri)
+            if event is not None:  # or one of a later version
+                self._tasks.spawn(self._local.publish(event))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import mcp_types as types
@@ -118,10 +117,6 @@ def _text(text: str) -> types.TextContent:
 
 def plain(value: Any) -> Any:
     """A value of JSON, made of models, dataclasses, sets, dates and so on."""
-    if isinstance(value, Mapping) and not isinstance(value, dict):
-        value = dict(value)
-    elif isinstance(value, Sequence) and not isinstance(value, str | bytes | list | tuple):
-        value = list(value)
     try:
         found = pydantic_core.to_jsonable_python(value, by_alias=True, inf_nan_mode="null")
         json_text(found)  # half of a surrogate pair is text to Python alone

@@ -40,7 +40,7 @@ class Listening:
         self._links: set[Link] = set()
 
     def connected(self) -> Link:
-        link = Link(self.service, self._lost)
+        link = Link(self.service, self._links.discard)
         self._links.add(link)
         return link
 
@@ -75,9 +75,6 @@ class Listening:
         for link in list(self._links):
             link.close()
         await self.service.close()
-
-    def _lost(self, link: Link) -> None:
-        self._links.discard(link)
 
 
 _LOOK: Final = 0.02  # seconds between two looks at whether calls still run
@@ -123,7 +120,6 @@ def run_worker(
     introduction: Introduction,
     path: Path,
     *,
-    limits: WireLimits = _WIRE_LIMITS,
     on_ready: Callable[[Listening], object] = lambda _: None,
 ) -> None:
     """Serve until SIGTERM, SIGINT or the end of the parent; raises SettingsError."""
@@ -135,7 +131,7 @@ def run_worker(
 
     async def serve(stop: asyncio.Event) -> None:
         collect_rarely()
-        await serve_worker(server, introduction, path, stop=stop, limits=limits, on_ready=on_ready)
+        await serve_worker(server, introduction, path, stop=stop, on_ready=on_ready)
 
     run_until_stopped(serve)
 

@@ -9,7 +9,6 @@ from mcp.server.connection import Connection
 from mcp.shared.dispatcher import CallOptions
 from mcp.shared.exceptions import NoBackChannelError
 from mcp_types import InitializeRequestParams
-from pydantic import ValidationError
 
 from longwire.contract import writing
 from longwire.contract.connection import FrameConnection
@@ -130,8 +129,4 @@ class WorkerSessions:
 
 def _client(version: str, info: Any, capabilities: Any) -> InitializeRequestParams:
     given = {"protocolVersion": version, "capabilities": capabilities, "clientInfo": info or _NOBODY}
-    try:
-        return InitializeRequestParams.model_validate(given, by_name=False)
-    except ValidationError:  # the runtime has checked it, so this one is of another version
-        plain = {"protocolVersion": version, "capabilities": {}, "clientInfo": _NOBODY}
-        return InitializeRequestParams.model_validate(plain, by_name=False)
+    return InitializeRequestParams.model_validate(given, by_name=False)  # the runtime has checked it

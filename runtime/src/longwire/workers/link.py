@@ -69,10 +69,9 @@ class Link(FrameConnection):
     @property
     def spare(self) -> int:
         """How many more calls the worker could run."""
-        hello = self.hello
-        if hello is None or self._full or self.life.doubted or self._holds:
+        if self.hello is None or self._full or self.life.doubted or self._holds:
             return 0
-        return hello.max_in_flight - self.in_flight
+        return self.hello.max_in_flight - self.in_flight
 
     def has_room(self, waiting: int) -> bool:
         """Whether another call may be sent, while so many wait.
