@@ -183,12 +183,10 @@ class Sessions:
         oldest = next(iter(self._by_id.values()), None)
         return now + self.limits.idle_timeout if oldest is None else self._deadline(oldest)
 
-    def end_principal(self, principal_key: str) -> int:
-        """End the sessions of a principal that may no longer come; returns how many."""
-        found = list(self._of.get(principal_key, {}).values())
-        for session in found:
+    def end_principal(self, principal_key: str) -> None:
+        """End the sessions of a principal that may no longer come."""
+        for session in list(self._of.get(principal_key, {}).values()):
             session.end("revoked")
-        return len(found)
 
     def starting_with(self, beginning: str) -> list[Session]:
         """The sessions whose ids begin so, for operators, who are shown no more of them."""
