@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import base64
 import fcntl
 import itertools
 import json
@@ -235,10 +234,6 @@ class DevTools:
         await self.send("Emulation.setEmulatedMedia", features=features)
         await self.until(f"innerWidth === {width} && innerHeight === {height}")
         await self.drawn()
-
-    async def screenshot(self, path: Path) -> None:
-        shot = await self.send("Page.captureScreenshot", format="png")
-        path.write_bytes(base64.b64decode(shot["data"]))
 
 
 @contextmanager

@@ -298,8 +298,8 @@ def test_a_sweep_handles_a_slice(make: Make, clock: FakeClock) -> None:
 def test_sessions_of_a_principal_can_be_ended(make: Make) -> None:
     sessions = make()
     mine, other = [_begin(sessions) for _ in range(2)], _begin(sessions, "token:b")
-    assert sessions.end_principal("token:a") == 2
-    assert sessions.end_principal("token:nobody") == 0
+    sessions.end_principal("token:a")
+    sessions.end_principal("token:nobody")
     assert [session.ended for session in (*mine, other)] == ["revoked", "revoked", None]
     assert (sessions.counters.sessions_revoked, sessions.counters.sessions_deleted) == (2, 0)
 

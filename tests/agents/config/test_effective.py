@@ -111,12 +111,12 @@ def test_variables(name: str, text: str, key: str, value: Any) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "sentence"),
     [
-        ("VMAF_MCP_MAX_CONCURRENT", "0", "0 should be a whole number of 1 or more: correct or unset it"),
+        ("VMAF_MCP_MAX_CONCURRENT", "0", "'0' should be a whole number of 1 or more: correct or unset it"),
         ("VMAF_MCP_MAX_CONCURRENT", "²", "'²' should be a whole number"),
         ("VMAF_MCP_SUBPROCESS_TIMEOUT_S", "soon", "'soon' should be a number of seconds"),
-        ("VMAF_MCP_SUBPROCESS_TIMEOUT_S", "0", "0 should be more than 0 seconds"),
-        ("VMAF_MCP_SUBPROCESS_TIMEOUT_S", "-1", "-1 should be more than 0 seconds"),
-        ("ACUITY_SERVER_GRACE", "-1", "-1 should be 0 or more seconds"),
+        ("VMAF_MCP_SUBPROCESS_TIMEOUT_S", "0", "'0' should be more than 0 seconds"),
+        ("VMAF_MCP_SUBPROCESS_TIMEOUT_S", "-1", "'-1' should be more than 0 seconds"),
+        ("ACUITY_SERVER_GRACE", "-1", "'-1' should be 0 or more seconds"),
         ("ACUITY_SERVER_HTTP", "http://0.0.0.0:1", "is no address: leave out 'http://'"),
         ("ACUITY_STORE", "sqlite::memory:", "'sqlite::memory:' names no file: use memory"),
         ("ACUITY_SERVER_STDIO", "perhaps", "'perhaps' should be true or false"),

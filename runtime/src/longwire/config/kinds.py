@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import datetime
 import json
+import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from longwire.errors import SettingsError
 from longwire.principals.rates import Rate, parse_rate
@@ -42,6 +43,7 @@ def why_no_toml(error: Exception) -> str:
 _LONGEST_SECONDS: Final = 10.0**9
 _LARGEST: Final = 1 << 40
 _DIGITS: Final = 20
+_Number = TypeVar("_Number", int, float)
 _REDIS: Final = ("redis://", "rediss://", "unix://")
 _TRUTH: Final = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
 
@@ -89,6 +91,14 @@ def _split(text: str, separator: str = ",") -> list[str]:
     return [part.strip() for part in text.split(separator) if part.strip()]
 
 
+def _as_typed(read: Callable[[Any], _Number], number: _Number, text: str) -> _Number:
+    """The number in a text, which sentences about it repeat as it was typed."""
+    try:
+        return read(number)
+    except SettingsError as error:
+        raise SettingsError(str(error).replace(said(number), said(text), 1)) from None
+
+
 def whole(least: int = 1, most: int = _LARGEST, metavar: str = "N") -> Kind:
     wanted = f"should be a whole number of {least} or more"
     too_much = f"is too much: it should be {most} at most"
@@ -105,7 +115,7 @@ def whole(least: int = 1, most: int = _LARGEST, metavar: str = "N") -> Kind:
             raise SettingsError(f"{said(text)} {wanted}")
         if len(text) > _DIGITS:  # Python reads no more than some thousands
             raise SettingsError(f"{said(text)} {too_much}")
-        return read(int(text))
+        return _as_typed(read, int(text), text)
 
     return Kind(read, parse, metavar)
 
@@ -125,8 +135,8 @@ def seconds(zero: bool = False) -> Kind:
         try:
             number = float(text)
         except ValueError:
-            raise SettingsError(f"{said(text)} should be a number of seconds") from None
-        return read(int(number) if number.is_integer() else number)
+            number = math.nan
+        return _as_typed(read, number, text)
 
     return Kind(read, parse, "S")
 

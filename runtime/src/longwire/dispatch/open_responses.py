@@ -19,7 +19,7 @@ class _OpenResponses(Generic[_Known]):
 
     def __init__(self) -> None:
         self._open: dict[Responder, _Known] = {}
-        self._most = _SPARE  # responses, above which those are looked for that have ended
+        self._most = _SPARE  # with more responses than that, those that have ended are forgotten
 
     def _add(self, responder: Responder, known: _Known) -> None:
         self._open[responder] = known

@@ -191,8 +191,8 @@ class Guarded:
         self._is_open = is_open  # nor do these
         self._lines = RefusalLines()
         self._on_refused = self._lines.answered
-        self._known: dict[tuple[str | None, str | None], None] = {}  # admitted with these origins:
-        self._allowed = access.origins.allowed
+        self._known: dict[tuple[str | None, str | None], None] = {}  # pairs of Host and Origin that passed
+        self._allowed = access.origins.allowed  # the origins that were allowed then
 
     def __call__(self, request: Request, responder: Responder) -> None:
         self.proxies.locate(request)

@@ -31,7 +31,7 @@ from longwire.principals.limits import BUSY
 from longwire.principals.principal import Principal
 from longwire.principals.rates import Allowances, Rate, whole_seconds
 from longwire.wire.http.request import HeaderList, Request, Responder
-from longwire.wire.messages import encode, error_message
+from longwire.wire.replies import error_payload
 
 if TYPE_CHECKING:  # it takes a moment to load, and few servers need it
     from longwire.guard.oauth.resource_server import ResourceServer
@@ -58,7 +58,7 @@ class Refusal(NamedTuple):
         """Answer with a JSON-RPC error, or `plain` with {"error": "…"}."""
         lines.refused(request, self.status, neighbourhood(request.address), self.word, self.reason)
         said = json.dumps({"error": self.reason}).encode()
-        body = said if plain else encode(error_message(self.code, self.reason))
+        body = said if plain else error_payload(None, self.code, self.reason)
         responder.answer(self.status, body, b"application/json", self.headers)
 
 

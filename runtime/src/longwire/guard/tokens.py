@@ -204,7 +204,7 @@ class TokenFile(Tokens):
         self._scopes = scopes
         self._gone: list[Callable[[Holders], None]] = []
         self._read(clock)
-        self._valid = self._holders()  # when it was last looked at
+        self._valid = self._holders(clock())  # when it was last looked at
 
     def oversights(self) -> Iterator[str]:
         """A sentence for each thing about the file that is probably a mistake."""
@@ -231,17 +231,16 @@ class TokenFile(Tokens):
 
     def end_invalid(self) -> float | None:
         """Tell of tokens that are valid no more; returns the seconds until another expires, if any will."""
-        before, self._valid = self._valid, self._holders()
+        now = self.clock()
+        before, self._valid = self._valid, self._holders(now)
         gone = Holders(before.keys - self._valid.keys, before.proofs - self._valid.proofs)
         if gone.proofs:
             for callback in list(self._gone):
                 callback(gone)
-        now = self.clock()
         return min((ends - now for ends in self.expires.values() if now < ends), default=None)
 
-    def _holders(self) -> Holders:
+    def _holders(self, now: float) -> Holders:
         """The holders of all tokens that have not expired."""
-        now = self.clock()
         left = {proof: principal for proof, (principal, ends) in self._by_digest.items() if now < ends}
         return Holders(frozenset(principal.key for principal in left.values()), frozenset(left))
 

@@ -30,6 +30,7 @@ PORTS: Final = ("server.http", "server.sse", "server.metrics")  # with the token
 ADMIN: Final = "admin.listen"  # with tokens of its own
 PEERS: Final = "cluster.peers"  # with signatures
 _SHARED: Final = {"server.http", "server.sse"}  # may be the same port
+_OF_HTTP: Final = "sessions are of Streamable HTTP only: set http too"
 _ANY: Final = ("0.0.0.0", "::")  # hosts that stand for all addresses of the machine
 
 
@@ -197,24 +198,20 @@ def start_warnings(found: Effective) -> list[str]:
             f"{found.named('mcp.max_sessions_per_principal')}: {each} is more than max_sessions, {most}: "
             "lower it, or raise max_sessions"
         )
-    if found["server.http"] is None and found.source("store.sessions").kind != "default":
-        said.append(f"{found.named('store.sessions')}: sessions are of Streamable HTTP only: set http too")
-    if found[ADMIN] is None and found["admin.token_file"] is not None:
-        said.append(f"{found.named('admin.token_file')}: not used: set the port of admin too")
     remote_admin = found[ADMIN] is not None and not is_loopback(found[ADMIN].host)
-    if found["server.http"] is found["server.sse"] is None and not remote_admin:
-        said += [
-            f"{found.named(path)}: TLS is for HTTP only: set http or sse too"
-            for path in ("server.tls_certificate", "server.tls_key")
-            if found[path] is not None
-        ]
-    if found["server.http"] is found["server.sse"] is None and found["auth.oauth_issuer"] is not None:
-        said.append(f"{found.named('auth.oauth_issuer')}: OAuth is for HTTP only: set http or sse too")
-    said += _cluster_warnings(found)
-    said += _proxy_warnings(found)
-    if found["auth.token"] is not None and found["auth.token_file"] is not None:
-        said.append(f"{found.named('auth.token')}: not used: there is a token file")
-    return said
+    no_http = found["server.http"] is found["server.sse"] is None
+    stored = found.source("store.sessions").kind != "default"
+    tls = "TLS is for HTTP only: set http or sse too"
+    rows = [  # keys, whether they have no effect if they are set, and why
+        ("store.sessions", stored and found["server.http"] is None, _OF_HTTP),
+        ("admin.token_file", found[ADMIN] is None, "not used: set the port of admin too"),
+        ("server.tls_certificate", no_http and not remote_admin, tls),
+        ("server.tls_key", no_http and not remote_admin, tls),
+        ("auth.oauth_issuer", no_http, "OAuth is for HTTP only: set http or sse too"),
+        ("auth.token", found["auth.token_file"] is not None, "not used: there is a token file"),
+    ]
+    said += [f"{found.named(path)}: {why}" for path, idle, why in rows if idle and found[path] is not None]
+    return [*said, *_cluster_warnings(found), *_proxy_warnings(found)]
 
 
 def _proxy_warnings(found: Effective) -> Iterator[str]:

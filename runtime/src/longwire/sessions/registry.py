@@ -60,7 +60,7 @@ class Sessions:
         self.on_end: Callable[[Session], None] = lambda _: None  # is told of each session that ends
         self._by_id: dict[str, Session] = {}  # the longest unused first
         self._of: dict[str, dict[str, Session]] = {}  # by principal, in the same order
-        # Until when none can leave, of a principal or of all (None), and when the first is expected to.
+        # By principal (None: of all): until when no session can make room, and when one is expected to.
         self._all_busy: dict[str | None, tuple[float, float]] = {}
         for record in sorted(journal.stored_sessions(), key=lambda record: record.last_seen):
             self._enter(Session.from_record(self, record))
@@ -183,12 +183,10 @@ class Sessions:
         oldest = next(iter(self._by_id.values()), None)
         return now + self.limits.idle_timeout if oldest is None else self._deadline(oldest)
 
-    def end_principal(self, principal_key: str) -> int:
-        """End the sessions of a principal that may no longer come; returns how many."""
-        found = list(self._of.get(principal_key, {}).values())
-        for session in found:
+    def end_principal(self, principal_key: str) -> None:
+        """End the sessions of a principal that may no longer come."""
+        for session in list(self._of.get(principal_key, {}).values()):
             session.end("revoked")
-        return len(found)
 
     def starting_with(self, beginning: str) -> list[Session]:
         """The sessions whose ids begin so, for operators, who are shown no more of them."""

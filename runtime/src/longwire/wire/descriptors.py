@@ -1,4 +1,4 @@
-"""File descriptors that a client is at: checked, copied or claimed, and made a transport of the event loop.
+"""File descriptors that lead to a client: checked, copied or claimed, and made a transport of the event loop.
 
 They may be shared with the process that handed them over, so their flags stay as they are: each is asked
 whether it is ready, and never given more than it then surely takes. That is why asyncio's own pipes, which

@@ -19,7 +19,7 @@ from mcp_types import INVALID_REQUEST, PARSE_ERROR, JSONRPCRequest
 from longwire.wire.descriptors import hung_up
 from longwire.wire.framing import Fault, Frame, Framing
 from longwire.wire.http.turns import LARGE
-from longwire.wire.messages import Refused, encode, error_message, parse
+from longwire.wire.messages import Refused, encode, parse
 from longwire.wire.serving import HANDSHAKE, Handshake, Serving, serve_messages
 from longwire.wire.streams import Inbox, InFlight, Outbox
 from longwire.wire.tasks import Tasks
@@ -156,7 +156,7 @@ class LineConnection(asyncio.Protocol):
     def _too_slow(self) -> None:
         self._read_timer = None
         seconds = self._limits.read_timeout
-        self._write(encode(error_message(INVALID_REQUEST, f"the message took more than {seconds:g} seconds")))
+        self._write(Refused(INVALID_REQUEST, f"the message took more than {seconds:g} seconds").payload)
         self.finish()
 
     def _stop_timers(self) -> None:
@@ -194,7 +194,7 @@ class LineConnection(asyncio.Protocol):
     def _handle(self, frame: Frame) -> None:
         if isinstance(frame, Fault):
             code = PARSE_ERROR if frame.lost else INVALID_REQUEST
-            self._write(encode(error_message(code, frame.reason)))
+            self._write(Refused(code, frame.reason).payload)
             if frame.lost:
                 self.finish()
             return
@@ -206,7 +206,7 @@ class LineConnection(asyncio.Protocol):
                 return
             noted = self._in_flight.noted(message)
         except Refused as refused:
-            self._write(encode(refused.answer()))
+            self._write(refused.payload)
             return
         if isinstance(message, JSONRPCRequest) and message.method == HANDSHAKE:
             self._handshake.pending += 1

@@ -17,6 +17,7 @@ from mcp.shared.dispatcher import as_request_id
 from pydantic import BaseModel, ValidationError
 
 from longwire.foreign_json import has_longer_number, has_more_values, members, parse_strictly
+from longwire.wire.replies import error_payload
 
 LONGEST_METHOD: Final = 256  # characters
 LONGEST_ID: Final = 1024  # characters
@@ -122,13 +123,10 @@ class Refused(ValueError):
         self.reason = reason
         self.request_id = request_id
 
-    def answer(self) -> types.JSONRPCError:
-        return error_message(self.code, self.reason, self.request_id)
-
-
-def error_message(code: int, reason: str, request_id: types.RequestId | None = None) -> types.JSONRPCError:
-    """An error on the wire; without an id it answers something that had none to read."""
-    return types.JSONRPCError(jsonrpc="2.0", id=request_id, error=types.ErrorData(code=code, message=reason))
+    @property
+    def payload(self) -> bytes:
+        """The error as it is sent; without an id it answers something that had none to read."""
+        return error_payload(self.request_id, self.code, self.reason)
 
 
 def parse(text: bytes) -> Message:

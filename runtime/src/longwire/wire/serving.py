@@ -119,10 +119,15 @@ class Serving:
 async def serve_messages(serving: Serving, read: Inbox, write: Outbox, handshake: Handshake) -> None:
     """Answer a client until its stream ends."""
     CONNECTION.set(handshake.client)
-    if serving.bare:
-        await _serve_any(serving, read.stream, write, handshake)
-    else:
-        await serve_dual_era_loop(serving.server, read.stream, write, lifespan_state=serving.lifespan_state)
+    try:
+        if serving.bare:
+            await _serve_any(serving, read.stream, write, handshake)
+        else:
+            await serve_dual_era_loop(
+                serving.server, read.stream, write, lifespan_state=serving.lifespan_state
+            )
+    finally:
+        read.close()
 
 
 async def _serve_any(

@@ -24,6 +24,7 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSI
 
 from longwire.principals.limits import BUSY, Full, Quota
 from longwire.principals.principal import Holders, Principal
+from longwire.settings import WireLimits
 from longwire.wire.http.reply import TEXT
 from longwire.wire.http.request import Handler, HeaderList, Request, Responder
 from longwire.wire.http.routes import answer_text, body_problem, for_methods, refuse
@@ -127,25 +128,26 @@ _FULL: Final[dict[Full, str]] = {
 }
 
 
-class _Stream:
+class _Stream(EventStream):
     """One client that has a stream open."""
 
-    def __init__(self, principal: Principal, events: EventStream) -> None:
+    def __init__(
+        self, principal: Principal, responder: Responder, limits: WireLimits, numbered: bool
+    ) -> None:
+        super().__init__(responder, limits.max_events, limits.heartbeat, numbered=numbered)
         self.id = uuid4().hex
         self.principal = principal
-        self.origin = principal.key
         self.owner = _proven(principal)  # whose messages it takes, if a token proves that
         self.handshake = Handshake(f"sse:{self.id}")
         self.in_flight = InFlight()
         self.inbox = Inbox()
-        self.events = events
         self.tasks = Tasks()  # the one that serves it, and POSTs that wait for their turn
 
     async def send(self, item: SessionMessage) -> None:
-        await self.events.add(encode(item.message))
+        await self.add(encode(item.message))
 
     async def close(self) -> None:
-        self.events.end()
+        self.end()
 
 
 class SseStreams:
@@ -195,21 +197,19 @@ class SseStreams:
         if full is not None:
             answer_text(responder, 503, _FULL[full], _LATER)
             return
-        limits, numbered = self._limits, self._bare is not None
-        events = EventStream(responder, limits.max_events, limits.heartbeat, numbered=numbered)
-        stream = _Stream(request.principal, events)
+        stream = _Stream(request.principal, responder, self._limits, numbered=self._bare is not None)
         self._places.take(origin)
         self._open[stream.id] = stream
         self._serving.accounts.enter(stream.handshake.client)
-        events.begin(self._greeting(stream))
+        stream.begin(self._greeting(stream))
         stream.tasks.spawn(self._serve(stream))
         responder.on_gone(lambda: self._forget(stream))
 
     def _forget(self, stream: _Stream) -> None:
         if self._open.pop(stream.id, None) is not None:
             self._serving.accounts.leave(stream.handshake.client)
-            self._places.give_back(stream.origin)
-            stream.events.end()
+            self._places.give_back(stream.principal.key)
+            stream.end()
             self._ending.spawn(stream.tasks.end())
 
     def _greeting(self, stream: _Stream) -> bytes:
@@ -293,7 +293,7 @@ class SseStreams:
         """Hand a message to the server, whose answer goes to the stream."""
         request = message if isinstance(message, JSONRPCRequest) else None
         quick = self._serving.quick.answer(message, stream.handshake, stream.in_flight)
-        if quick is not None and stream.events.offer(quick):
+        if quick is not None and stream.offer(quick):
             _accept(responder)
             return
         most = self._limits.max_in_flight
@@ -324,7 +324,7 @@ def _accept(responder: Responder) -> None:
 
 async def _tell(stream: _Stream, refused: Refused) -> None:
     with suppress(anyio.BrokenResourceError):  # the client has just left
-        await stream.events.add(encode(refused.answer()))
+        await stream.add(refused.payload)
 
 
 def _canonical(session_id: str) -> str:

@@ -92,6 +92,11 @@ class Inbox:
         """Take no more messages; those that wait are still read."""
         self._send.close()
 
+    def close(self) -> None:
+        """Take and hand out no more messages."""
+        self._send.close()
+        self.stream.close()
+
 
 async def _nothing() -> None:
     pass

@@ -1,4 +1,4 @@
-"""Event loops and the collector of servers; the tasks that handlers start, which end with their endpoint."""
+"""The event loop and the garbage collector of a server, and sets of tasks that end together."""
 
 from __future__ import annotations
 

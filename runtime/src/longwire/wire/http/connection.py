@@ -37,7 +37,7 @@ from longwire.wire.http.parser import Bad, RequestParser
 from longwire.wire.http.reply import Reply
 from longwire.wire.http.request import Handler, HeaderList, Request, Responder, request_id
 from longwire.wire.http.routes import JSON
-from longwire.wire.messages import encode, error_message
+from longwire.wire.replies import error_payload
 
 if TYPE_CHECKING:
     from longwire.wire.http.protocol import HttpProtocol
@@ -276,7 +276,7 @@ class HttpConnection:
             self._refused[_REASONS.get(status, "http")] += 1
         general = answers.date_line() + answers.CLOSE + answers.id_line(request_id(headers))
         full = status == 503
-        body = encode(error_message(BUSY if full else INVALID_REQUEST, sentence))
+        body = error_payload(None, BUSY if full else INVALID_REQUEST, sentence)
         added = () if self._for_pages is None else self._for_pages(headers)
         lines = [*(LATER if full else ()), *added]
         self._sink.write(answers.whole_answer(status, body, JSON, lines, general))

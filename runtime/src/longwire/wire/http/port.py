@@ -16,7 +16,7 @@ from longwire.wire.http.connection import LATER, Admission, PageHeaders
 from longwire.wire.http.protocol import HttpProtocol
 from longwire.wire.http.request import Handler, Request, Responder
 from longwire.wire.http.routes import JSON, refuse
-from longwire.wire.messages import Refused, encode
+from longwire.wire.messages import Refused
 from longwire.wire.serving import Presence
 
 _GRACE: Final = 0.25  # seconds in which a new connection's head is surely read, if it was sent
@@ -26,7 +26,7 @@ _FULL: Final = "too many clients are connected already: try again later"
 _TOO_MANY: Final = "too many connections of this address are open: close some"
 _SLOW: Final = "others need the place of this request, whose body has not arrived: send it again, at once"
 _TURNED_AWAY: Final = whole_answer(
-    503, encode(Refused(BUSY, _TOO_MANY).answer()), JSON, [*LATER, (b"connection", b"close")], b""
+    503, Refused(BUSY, _TOO_MANY).payload, JSON, [*LATER, (b"connection", b"close")], b""
 )
 
 

@@ -9,7 +9,7 @@ from typing import Final
 
 from longwire.wire.http.reply import TEXT
 from longwire.wire.http.request import Handler, HeaderList, Request, Responder
-from longwire.wire.messages import Refused, encode
+from longwire.wire.messages import Refused
 
 JSON: Final = b"application/json"
 _METHODS: Final[HeaderList] = [(b"allow", b"GET, HEAD, POST, DELETE, OPTIONS")]
@@ -59,7 +59,7 @@ def answer_text(responder: Responder, status: int, text: str, headers: HeaderLis
 
 def refuse(responder: Responder, refused: Refused, status: int = 400, headers: HeaderList = ()) -> None:
     """Answer with the JSON-RPC error of a message that is no good."""
-    responder.answer(status, encode(refused.answer()), JSON, headers)
+    responder.answer(status, refused.payload, JSON, headers)
 
 
 def body_problem(headers: Mapping[str, str]) -> str | None:
