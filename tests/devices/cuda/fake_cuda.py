@@ -290,9 +290,6 @@ class FakeRuntime:
         self._cuda.events[handle] = FakeEvent(self._cuda.card)
         return handle
 
-    def eventDestroy(self, event: int) -> None:
-        self._cuda.events.pop(event)
-
     def eventRecord(self, event: int, stream: int) -> None:
         self._cuda.check("eventRecord")
         found, of = self._cuda.events[event], self._cuda.streams[stream]

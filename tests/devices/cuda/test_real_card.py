@@ -1,10 +1,11 @@
-"""A real card: copies, events, memory, failures and digits. `make test-cuda` shows it to these tests."""
+"""A real card: memory, failures, digits and its decoders. `make test-cuda` shows it to these tests."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,10 +13,19 @@ import pytest
 
 from acuity.devices import describe_backend, open_backend
 from acuity.devices.cuda.hardware.card import Card
-from acuity.devices.cuda.hardware.cards import Cards
+from acuity.devices.cuda.hardware.cards import CARDS, Cards
 from acuity.devices.cuda.hardware.probe import check_card
+from acuity.devices.cuda.nvdec.library import abilities, load_functions
+from acuity.devices.cuda.nvdec.reader import NvdecReader
 from acuity.errors import BackendError, CardMemoryError
 from acuity.measure import Measurement
+from acuity.scoring.request import Request
+from acuity.scoring.run import run_request
+from acuity.video.alignment.signature import sign
+from acuity.video.card_picture import CardPicture
+from acuity.video.readers.container import ContainerReader
+from coded_clips import CODED, clip
+from damaged_clip import FRAGILE, damage
 from moving_pictures import HEIGHT, WIDTH, equal, measure, pair
 
 
@@ -208,3 +218,72 @@ def test_a_card_that_is_lost() -> None:
 
 def test_a_forked_process() -> None:
     assert "start it with 'spawn'" in run(_FORK)
+
+
+# ---- decoding on the card ----
+
+SIZE = {"width": 320, "height": 180}
+
+
+def decoders() -> Any:
+    """The driver's decoding library, which a container may lack."""
+    try:
+        return load_functions()
+    except BackendError as error:
+        pytest.skip(str(error))
+
+
+def compared(path: Path, *, required: bool = False, **options: Any) -> tuple[int, int]:
+    """How many pictures came, and how many of them from the card; each equals the CPU's."""
+    card, library = CARDS.open(0), decoders()
+    assert card is not None
+    count = on_card = 0
+    with ContainerReader(path, **options) as reader:
+        if abilities(library, card, str(reader.info.codec), reader.info.format, 320, 180).problem is not None:
+            pytest.skip(f"this card doesn't decode {reader.info.codec} of {reader.info.format}")
+    with (
+        ContainerReader(path, **options) as reader,
+        NvdecReader(path, card=card, library=library, required=required, **options) as other,
+    ):
+        other.expect(converted=False)
+        while (expected := reader.read()) is not None:
+            found = other.read()
+            assert found is not None
+            assert found.pts == expected.pts
+            np.testing.assert_array_equal(sign(found), sign(expected))
+            for plane, wanted in zip(found.planes, expected.planes, strict=True):
+                np.testing.assert_array_equal(plane, wanted)
+            on_card += isinstance(found, CardPicture)
+            count += 1
+        assert other.read() is None
+    return count, on_card
+
+
+@pytest.mark.parametrize("name", CODED)
+def test_pictures(name: str, tmp_path: Path) -> None:
+    assert compared(clip(tmp_path, CODED[name], 120, **SIZE), required=True) == (120, 120)
+
+
+def test_open_groups_of_pictures(tmp_path: Path) -> None:
+    path = clip(tmp_path, CODED["h264"], 90, **SIZE, **{"x264-params": "open-gop=1:bframes=3"})
+    assert compared(path) == (90, 90)
+
+
+def test_damage(tmp_path: Path) -> None:
+    path = damage(clip(tmp_path, CODED["h264"], 60, **SIZE, **{"x264-params": FRAGILE}), 40)
+    count, on_card = compared(path, allow_damaged=True)
+    assert count == 60
+    assert on_card < 60
+
+
+def test_scores(tmp_path: Path) -> None:
+    decoders()
+    ref = clip(tmp_path / "ref.mp4", CODED["h264"], 60, **SIZE, crf="10")
+    dis = clip(tmp_path / "dis.mp4", CODED["h264"], 60, **SIZE, crf="40")
+    expected, found = (
+        run_request(Request(ref, dis, models=("version=vmaf_v0.6.1",), backend="cuda", decoder=decoder))
+        for decoder in ("cpu", "nvdec")
+    )
+    assert found.notes == expected.notes
+    for name, column in expected.results.columns.items():
+        np.testing.assert_array_equal(found.results.columns[name], column)

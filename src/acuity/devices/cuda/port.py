@@ -74,8 +74,9 @@ def view_of(array: Any, card: Card, stream: Stream) -> View:
     shape, pitch, dtype = _layout(raw.shape, raw.strides, raw.dtype)
     if not 0 <= raw.address <= _MOST_ADDRESS - _MOST_BYTES:
         raise InputError(f"{raw.address:#x} is no address of an array: pass one on a card, or a numpy array")
-    if raw.card != card.properties.number:
-        raise _elsewhere(raw.card, card)
+    where = raw.card if raw.address else None
+    if where != card.properties.number:
+        raise _elsewhere(where, card)
     if raw.address % dtype.itemsize:
         raise InputError(
             f"{raw.dtype} samples at the address {raw.address:#x}, which is odd, can't be read: pass a copy, "

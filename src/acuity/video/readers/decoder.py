@@ -6,7 +6,6 @@ import re
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import islice
 from typing import Final, Protocol, TypeAlias
@@ -29,14 +28,6 @@ ONE_TO_ONE: Final = frozenset(
 _AHEAD_BYTES: Final = 64 << 20  # of the packets that look_ahead() keeps
 _SLACK: Final = Fraction(3, 2)  # frames by which a declared length may be wrong
 _DURATION: Final = re.compile(r"(\d+):(\d\d):(\d\d(?:\.\d+)?)")
-
-
-@dataclass(frozen=True, slots=True)
-class _First:
-    """The facts about the first frame."""
-
-    pts: int | None
-    interlaced: bool
 
 
 class DecodedFrame(Protocol):
@@ -94,7 +85,7 @@ class Decoder:
         self._demuxed = 0  # packets read, and those among them that should make a frame
         self._packets = 0
         self._early: list[int | None] = []  # times of the packets before the first frame that should make one
-        self._first: _First | None = None
+        self._first: tuple[int | None, bool] | None = None  # its time, and whether it is interlaced
         self._shown: tuple[int, int] | None = None  # time and duration of the last frame
         self._skip_before: int | None = None
         self._keyframe: int | None = None  # still to be seen after start_at()
@@ -137,7 +128,7 @@ class Decoder:
                     del frame  # yielded without keeping a reference, because a frame is large
                     yield held.pop()
         if self._skip_before is None and self._first is not None:
-            self._check_complete(self._first)
+            self._check_complete(*self._first)
 
     def demux(self) -> Iterator[av.Packet[av.VideoStream]]:
         """The packets of the stream, undecoded; the last ones are empty and flush the decoder."""
@@ -198,7 +189,7 @@ class Decoder:
         if frame.is_corrupt:
             self._meet_damage(InputError, f"frame {self.index} of '{self.path}' is damaged")
         if self._first is None:
-            self._first = _First(frame.pts, frame.interlaced_frame)
+            self._first = frame.pts, frame.interlaced_frame
         self.index += 1
         if frame.pts is not None:
             self._shown = frame.pts, frame.duration
@@ -261,11 +252,10 @@ class Decoder:
         where = f"'{self.path}' cannot be decoded at frame {self.index} ({reason(error)})"
         return InputError(f"{where}: copy or encode it again, or score the frames before it alone")
 
-    def _check_complete(self, first: _First) -> None:
+    def _check_complete(self, start: int | None, interlaced: bool) -> None:
         self._check_length()
-        if self.stream.codec_context.name not in ONE_TO_ONE or first.interlaced:
+        if self.stream.codec_context.name not in ONE_TO_ONE or interlaced:
             return
-        start = first.pts
         leading = sum(1 for pts in self._early if start is not None and pts is not None and pts < start)
         if leading:
             text = f"'{self.path}' starts with {leading} frames that cannot be decoded: they are left out"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import replace
 from fractions import Fraction
 from typing import Final
 
@@ -19,6 +19,7 @@ _LONGEST: Final = 40  # of a tag
 
 _DEEP: Final = (9, 10, 12, 14, 16)
 
+_ALPHA: Final = "444alpha"
 # Colour space tag -> layout and depth. The 4:2:0 variants differ only in where chroma sits.
 COLOURS: Final[dict[str, PixelFormat]] = {
     "420": PixelFormat("420", 8),
@@ -27,7 +28,7 @@ COLOURS: Final[dict[str, PixelFormat]] = {
     "420paldv": PixelFormat("420", 8),
     "422": PixelFormat("422", 8),
     "444": PixelFormat("444", 8),
-    "444alpha": PixelFormat("444", 8),
+    _ALPHA: PixelFormat("444", 8),
     "mono": PixelFormat("400", 8),
     **{f"420p{depth}": PixelFormat("420", depth) for depth in _DEEP},
     **{f"422p{depth}": PixelFormat("422", depth) for depth in _DEEP},
@@ -46,25 +47,8 @@ _LINE: Final = b"FRAME\n"  # the usual line before a frame
 _ROOM: Final = 64
 
 
-@dataclass(frozen=True, slots=True)
-class Y4mHeader:
-    width: int
-    height: int
-    format: PixelFormat
-    colour: str
-    rate: Fraction | None = None
-    interlaced: bool = False
-    bottom_field_first: bool = False
-    aspect: Fraction | None = None  # of one sample
-    full_range: bool | None = None
-
-    @property
-    def alpha(self) -> bool:
-        return self.colour == "444alpha"
-
-
-def parse_header(line: bytes, name: str) -> Y4mHeader:
-    """Read the stream header; `line` comes without its newline, `name` is for messages."""
+def parse_header(line: bytes, name: str) -> VideoInfo:
+    """The video by its header, without what isn't in it; `line` comes without its newline."""
     try:
         magic, *tags = line.decode("ascii").split(" ")
     except UnicodeDecodeError:
@@ -81,16 +65,18 @@ def parse_header(line: bytes, name: str) -> Y4mHeader:
     interlace = values.get("I", "?")
     if interlace not in _PROGRESSIVE:
         raise FormatError(f"'{name}' has the unknown interlacing 'I{interlace}' in its Y4M header")
-    return Y4mHeader(
+    return VideoInfo(
+        path=name,
+        kind="y4m",
         width=width,
         height=height,
         format=_format(colour, name),
-        colour=colour,
         rate=_rate(values.get("F"), name),
         interlaced=_PROGRESSIVE[interlace],
         bottom_field_first=interlace == "b",
         aspect=_aspect(values.get("A", "")),
         full_range=_RANGES.get(hints.get("COLORRANGE", "")),
+        extra={"colour": colour, **({"dropped": "the alpha plane"} if colour == _ALPHA else {})},
     )
 
 
@@ -173,12 +159,14 @@ class Y4mReader(BaseReader):
             self._start = len(line) + 1
             self._layout = FrameLayout.of(header.format, header.width, header.height)
             # The alpha plane is read with the rest and not used.
-            self._payload = self._layout.frame_bytes + (self._layout.luma_bytes() if header.alpha else 0)
+            alpha = self._layout.luma_bytes() if header.extra["colour"] == _ALPHA else 0
+            self._payload = self._layout.frame_bytes + alpha
             frames, self._plain = self._count()
         except BaseException:
             self._source.close()
             raise
-        self.info = _describe(self._source, header, frames)
+        exact = frames is not None
+        self.info = replace(header, frames=frames, frames_exact=exact, seekable=self._source.seekable)
         self._luma_only = luma_only
         # If all frames have the same length, unused chroma is skipped.
         self._skip_chroma = luma_only and self._plain
@@ -328,25 +316,3 @@ def _header_line(source: Source) -> bytes:
         )
     source.unread(rest)
     return line
-
-
-def _describe(source: Source, header: Y4mHeader, frames: int | None) -> VideoInfo:
-    extra = {"colour": header.colour}
-    if header.alpha:
-        extra["dropped"] = "the alpha plane"
-    return VideoInfo(
-        path=source.path,
-        kind="y4m",
-        width=header.width,
-        height=header.height,
-        format=header.format,
-        frames=frames,
-        frames_exact=frames is not None,
-        rate=header.rate,
-        full_range=header.full_range,
-        aspect=header.aspect,
-        interlaced=header.interlaced,
-        bottom_field_first=header.bottom_field_first,
-        seekable=source.seekable,
-        extra=extra,
-    )

@@ -1,27 +1,15 @@
 """What headers say about decoding on a card.
 
-AV1's: film grain, and whether a frame begins anew. H.264's: fields, and reference frames that are missing.
+AV1's: whether a frame begins anew. H.264's: fields, and reference frames that are missing.
 """
 
 from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from acuity.video.coded_headers import Bits, av1_sequence, av1_units
+from acuity.video.coded_headers import Bits, av1_units
 
 _FRAMES: Final = frozenset((3, 6))  # a frame's header, and a whole frame
-_BOX: Final = 4  # bytes before the units in a container's own header
-
-
-def av1_configuration(extra: bytes) -> bytes:
-    """The units of a container's own header."""
-    return extra[_BOX:] if extra[:1] == b"\x81" else extra
-
-
-def has_film_grain(data: bytes) -> bool | None:
-    """Whether frames may have film grain, by the first sequence header; None if there is none."""
-    found = av1_sequence(data)
-    return None if found is None else found.film_grain
 
 
 def begins_anew(data: bytes) -> bool:

@@ -9,9 +9,11 @@ from typing import Any, Final
 import av
 from av.bitstream import BitStreamFilterContext
 
-from acuity.devices.cuda.nvdec.headers import References, av1_configuration, begins_anew, has_film_grain
+from acuity.devices.cuda.nvdec.headers import References, begins_anew
 from acuity.devices.cuda.nvdec.library import CODECS
+from acuity.video.coded_headers import av1_sequence
 
+_BOX: Final = 4  # bytes before the units of AV1 in a container's own header
 _START: Final = b"\0\0\1"
 _HEAD: Final = 512  # bytes that hold the parameter sets and the start of the first slice, or are tried first
 _SLICE: Final = 80  # bytes that hold a slice's start code and header
@@ -51,12 +53,15 @@ class PacketStream:
         }[codec]
         self._references = References()
         extra = stream.codec_context.extradata or b""
-        self._first = av1_configuration(extra) if codec == "av1" else b""
+        # The units of a container's own header, of which some have bytes of their own before them.
+        units = extra[_BOX:] if extra[:1] == b"\x81" else extra
+        self._first = units if codec == "av1" else b""
 
     def convert(self, packet: av.Packet[av.VideoStream]) -> tuple[Packet, bool]:
         """The packet for the decoder, and whether decoding may begin with it."""
         if packet.pts is None or packet.is_corrupt:
             raise Doubt("a packet is damaged, or has no time")
+        # Read before the filter, which empties the packet.
         pts, duration, hidden, key = packet.pts, packet.duration or 0, packet.is_discard, packet.is_keyframe
         data: Any = packet
         if self._filter is not None:
@@ -101,8 +106,8 @@ class PacketStream:
     def _looks_at_av1(self, data: memoryview, key: bool) -> bool:
         whole = bytes(data) if key else b""
         anew = key and begins_anew(whole)
-        grain = has_film_grain(self._first + whole) if anew else None
-        if grain:
+        sequence = av1_sequence(self._first + whole) if anew else None
+        if sequence is not None and sequence.film_grain:
             raise Doubt("it has film grain")
         return anew
 
