@@ -97,9 +97,10 @@ def _changed(**changes: object) -> Spoil:
             lambda folder: [path.unlink() for path in folder.iterdir()],
             "is no model of ONNX Runtime GenAI: it has no genai_config.json",
         ),
-        (lambda folder: (folder / "vision.onnx").unlink(), "can't be loaded: .*vision.onnx"),
+        (lambda folder: (folder / "vision.onnx").unlink(), "is incomplete: it has no file 'vision.onnx'"),
         (lambda folder: (folder / "genai_config.json").write_text("{"), "is no JSON object"),
         (_changed(vision=None), "doesn't look at pictures"),
+        (_changed(embedding={"filename": "../other/embedding.onnx"}), "which is outside its folder"),
         (
             _changed(extra={"session_options": {"custom_ops_library": "evil.so"}}),
             "would run code of the folder",
@@ -206,10 +207,10 @@ def test_some_models_have_their_picture_named_in_the_text(
         narrator.narrate(picture(tmp_path, 10), "")
 
 
-def test_a_model_that_crashes(tmp_path: Path, model: Path, runtime: Runtime) -> None:
+def test_a_model_that_crashes_is_started_once_more(tmp_path: Path, model: Path, runtime: Runtime) -> None:
     runtime(describe="os.kill(os.getpid(), signal.SIGSEGV)")
     with Narrator(model) as narrator:
-        for _ in range(2):
+        for _ in range(3):
             with pytest.raises(NarratorError, match=r"crashed: .*signal 11 \(SIGSEGV\)"):
                 narrator.narrate(picture(tmp_path, 10), "")
         assert narrator.pid is None
@@ -251,4 +252,13 @@ def test_usage_data_is_turned_off_before_the_runtime_is_loaded(
     monkeypatch.delenv("ORT_DISABLE_TELEMETRY", raising=False)
     runtime(source="import os\nraise ImportError(os.environ['ORT_DISABLE_TELEMETRY'])")
     with Narrator(model) as narrator, pytest.raises(NarratorError, match=r"\(1\)"):
+        narrator.narrate(picture(tmp_path, 10), "")
+
+
+def test_memory_has_a_limit(tmp_path: Path, model: Path, runtime: Runtime) -> None:
+    runtime(load="self.much = bytearray(1 << 30)")
+    with (
+        Narrator(model, NarratorLimits(memory=512 << 20)) as narrator,
+        pytest.raises(NarratorError, match="can't be loaded: MemoryError"),
+    ):
         narrator.narrate(picture(tmp_path, 10), "")

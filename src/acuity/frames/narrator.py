@@ -24,6 +24,9 @@ from acuity.text import one_line, quoted
 
 CONFIG: Final = "genai_config.json"
 _MOST_CONFIG: Final = 1 << 20  # bytes
+_PARTS: Final = ("vision", "embedding", "decoder", "speech")
+# Files that GenAI reads besides those that the configuration names.
+_OTHERS: Final = ("tokenizer_config.json",)
 # Settings that make the runtime load a library, which would be code of the folder.
 _CODE: Final = frozenset({"custom_ops_library", "backend_path", "library_path", "ep_library_path"})
 
@@ -40,6 +43,12 @@ def check_model_folder(folder: Path) -> None:
             f"'{folder}' has a model of type {quoted(model['type'])}, which doesn't look at pictures: name a"
             " vision-language model"
         )
+    for name in _files(model):
+        path = Path(name)
+        if path.is_absolute() or ".." in path.parts:
+            raise NarratorError(f"'{folder / CONFIG}' names {quoted(name)}, which is outside its folder")
+        if not (folder / path).is_file():
+            raise NarratorError(f"'{folder}' is incomplete: it has no file {quoted(name)}; copy all of it")
 
 
 def _configuration(folder: Path) -> dict[str, Any]:
@@ -73,8 +82,18 @@ def _keys(value: Any) -> Iterator[str]:
             yield from _keys(inner)
 
 
+def _files(model: Mapping[str, Any]) -> Iterator[str]:
+    for part in _PARTS:
+        about = model.get(part)
+        if isinstance(about, Mapping):
+            for key in ("filename", "config_filename", "adapter_filename"):
+                if isinstance(about.get(key), str) and about[key]:
+                    yield about[key]
+    yield from _OTHERS
+
+
 _MODULE: Final = "acuity.frames.narrator_process"
-_TOKENS: Final = 96  # of an answer
+_STARTS: Final = 2  # of the process in one call: once more after a crash
 INSTALL: Final = "a model that describes pictures needs the extra 'vlm': pip install 'acuity-vmaf[vlm]'"
 
 
@@ -85,6 +104,8 @@ class NarratorLimits:
     load: float = 60.0  # seconds to load the model
     frame: float = 60.0  # seconds for a picture
     total: float = 120.0  # seconds for all pictures together, loading included
+    tokens: int = 96  # of an answer
+    memory: int | None = None  # bytes of data; None: what the machine has
 
 
 def check_narrator(folder: str | os.PathLike[str]) -> None:
@@ -105,6 +126,7 @@ class Narrator:
         self._folder = Path(folder).expanduser().absolute()
         self._limits = limits or NarratorLimits()
         self._process: ChildProcess | None = None
+        self._starts = 0
         self._end: float | None = None  # on the monotonic clock, from the first picture on
         self._given_up: str | None = None  # why no picture will be described any more
 
@@ -126,7 +148,7 @@ class Narrator:
         if self._end is None:
             self._end = time.monotonic() + self._limits.total
         process = self._process or self._load()
-        job = {"png": str(png), "question": question(hint), "tokens": _TOKENS}
+        job = {"png": str(png), "question": question(hint), "tokens": self._limits.tokens}
         kind, content = self._ask(process, job, self._limits.frame, "describe a picture")
         if kind == wire.FAILED:
             raise NarratorError(f"{self._label} can't describe the picture: {_said(content)}")
@@ -155,7 +177,8 @@ class Narrator:
             self._process = process = ChildProcess(_MODULE, wire.ENVIRONMENT)
         except OSError as error:
             raise self._stop(f"{self._label} can't be started: {error.strerror}") from error
-        setup = {"folder": str(self._folder)}
+        self._starts += 1
+        setup = {"folder": str(self._folder), "memory": self._limits.memory}
         kind, content = self._ask(process, setup, self._limits.load, "load")
         if kind == wire.MISSING:
             raise self._stop(f"{INSTALL} ({_said(content)})")
@@ -174,7 +197,11 @@ class Narrator:
             if process.ready(max(limit, 0.0)):
                 return process.message()
         except (EOFError, OSError, ValueError):
-            raise self._stop(f"{self._label} crashed: {process.ending()}") from None
+            sentence = f"{self._label} crashed: {process.ending()}"
+            self.close()
+            if self._starts >= _STARTS:
+                raise self._stop(sentence) from None
+            raise NarratorError(sentence) from None
         if left < seconds:
             raise self._stop(
                 f"{self._label} was ended because the {self._limits.total:g} s for all pictures are over"

@@ -12,6 +12,7 @@ import ctypes
 import json
 import os
 import re
+import resource
 import signal
 import sys
 from pathlib import Path
@@ -91,6 +92,8 @@ def main() -> None:
     _be_killed_first()
     try:
         setup = read_document(jobs)
+        if setup["memory"] is not None:
+            resource.setrlimit(resource.RLIMIT_DATA, (setup["memory"], setup["memory"]))
         try:
             import onnxruntime_genai
         except ImportError as error:
