@@ -85,6 +85,17 @@ def test_one_handler_asks_in_both_eras(era: str) -> None:
 
 
 @pytest.mark.parametrize("era", ERAS)
+def test_a_person_may_decline(era: str) -> None:
+    async def run(call: Call) -> Answer:
+        result = await call.elicit("Your name?", NAME)
+        return {"action": result.action, "content": result.content}
+
+    person = Person()
+    person.action = "decline"
+    assert Desk(run).call(era, person).structured_content == {"action": "decline", "content": None}
+
+
+@pytest.mark.parametrize("era", ERAS)
 def test_an_answer_that_does_not_fit_the_form_is_refused(era: str) -> None:
     async def run(call: Call) -> Answer:
         return {"age": await call.elicit("Age?", AGE)}
@@ -158,6 +169,25 @@ def test_policy_drop_tells_the_handler(era: str) -> None:
     result = Desk(careless, policy="drop").call(era, None)
     assert result.is_error  # not the handler's fault, nor a bug of the server
     assert "was not sent" in sentence_of(result)
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_policy_warn_asks_nevertheless(era: str) -> None:
+    desk = Desk(_sampling, policy="warn")
+    error = desk.refusal(era, None)  # the client's own
+    assert error.code != types.MISSING_REQUIRED_CLIENT_CAPABILITY
+    assert desk.counted == [("sampling", "warned")]
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_a_page_needs_a_client_that_opens_pages(era: str) -> None:
+    async def run(call: Call) -> Answer:
+        return {"action": (await call.open_page("Sign in", "https://example.com/", "e1")).action}
+
+    person = Person()
+    assert Desk(run).call(era, person).structured_content == {"action": "accept"}
+    assert person.asked == ["Sign in"]
+    assert "'elicitation.url'" in Desk(run).refusal(era, None).message
 
 
 def test_a_client_that_does_not_answer_is_not_waited_for() -> None:

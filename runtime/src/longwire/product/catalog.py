@@ -39,7 +39,7 @@ class Arguments(dict[str, Any]):
 class Call:
     """One call of a tool.
 
-    A handler may ask its client with `elicit()`, `sample()`, `roots()` and `ask()`. In the
+    A handler may ask its client with `elicit()`, `open_page()`, `sample()`, `roots()` and `ask()`. In the
     stateless era it runs again from its beginning for each answer, so before its last question it should ask
     the same questions in the same order each time, and change nothing that may not be changed twice. The
     time that a client has for an answer there is the server's, whatever `timeout` says.
@@ -65,6 +65,13 @@ class Call:
         """
         result = await self.ask(form_request(message, schema), types.ElicitResult, timeout=timeout)
         return check_form(message, schema, result)
+
+    async def open_page(
+        self, message: str, url: str, elicitation_id: str, *, timeout: float | None = None
+    ) -> types.ElicitResult:
+        """Have a person open a page, such as one to sign in at; "accept" means that they agreed to."""
+        params = types.ElicitRequestURLParams(message=message, url=url, elicitation_id=elicitation_id)
+        return await self.ask(types.ElicitRequest(params=params), types.ElicitResult, timeout=timeout)
 
     async def sample(
         self,

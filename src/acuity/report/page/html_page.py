@@ -17,6 +17,7 @@ from typing import Any, Final
 from acuity.report.page.bundle import bundled, static_text
 from acuity.report.page.page_document import DATA_BUDGET, Page
 from acuity.report.plots.axes import PlotSeries
+from acuity.report.plots.rate_plot import rate_plot
 from acuity.report.plots.svg_plot import svg_plot
 from acuity.text import one_line
 
@@ -36,12 +37,12 @@ def html_page(page: Page) -> Iterator[str]:
         if end in text.lower():
             raise ValueError(f"{end} in the page's own files would end them")
     outline = page.outline()
-    head, plot = _head(outline, script, style), _over_time(page)
-    parts = (head, _body(outline, plot), script, as_script_data({**outline, "pictures": []}))
+    head, plots = _head(outline, script, style), (_over_time(page), _over_bitrate(page))
+    parts = (head, _body(outline, *plots), script, as_script_data({**outline, "pictures": []}))
     rest = sum(len(part.encode()) for part in parts)
     document = page.to_document(min(DATA_BUDGET, max(LARGEST_FILE - rest - _SPARE, _LEAST_DATA)))
     yield head
-    yield _body(document, plot)
+    yield _body(document, *plots)
     yield '<script type="application/json" id="page-data">'
     yield as_script_data(document)
     yield f'</script>\n<script type="module">{script}</script>\n</body>\n</html>\n'
@@ -72,6 +73,12 @@ def _hash(text: str) -> str:
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
+def _over_bitrate(page: Page) -> str:
+    """The encodes as a drawing that needs no script; empty without bitrates."""
+    encodes = [one_line(one.name) for one in page.series]
+    return rate_plot(page.rates, score_name=page.rate_score, targets=page.targets, encodes=encodes)
+
+
 def _over_time(page: Page) -> str:
     """The headline scores as a drawing that needs no script; empty without frames."""
     curves = [
@@ -86,7 +93,7 @@ def _over_time(page: Page) -> str:
     return svg_plot([plotted for plotted, _ in curves[:_MOST_PLOTTED]], seconds=longest.seconds, label=label)
 
 
-def _body(document: dict[str, Any], over_time: str) -> str:
+def _body(document: dict[str, Any], over_time: str, over_bitrate: str) -> str:
     tables, first = document["tables"], document["first_tables"]
     parts = [
         f'<body data-kind="{_text(document["kind"])}">',
@@ -97,8 +104,8 @@ def _body(document: dict[str, Any], over_time: str) -> str:
         _section("cards", "Scores", _cards(document["cards"])),
         _section("notes", "Notes", _notes(document["notes"]), shown=True),
         _section("first-tables", "Overview", "\n".join(_tables(tables[:first]))),
-        f'<section id="rates" aria-label="{_text(document["rate_score"])} over bitrate" hidden></section>',
-        _section("chart", "Over time", over_time and f'<figure class="fallback">{over_time}</figure>'),
+        _section("rates", f"{document['rate_score']} over bitrate", _figure(over_bitrate)),
+        _section("chart", "Over time", _figure(over_time)),
         '<section id="pictures" hidden></section>',
         _section("figures", "Figures", _figures(document["series"]), shown=True, fallback=True),
         _section("tables", "Tables", "\n".join(_tables(tables[first:]))),
@@ -107,6 +114,10 @@ def _body(document: dict[str, Any], over_time: str) -> str:
         f'<footer class="page-foot"><p>{_text(document["made_by"])}</p></footer>\n',
     ]
     return "\n".join(parts)
+
+
+def _figure(plot: str) -> str:
+    return plot and f'<figure class="fallback">{plot}</figure>'
 
 
 def _text(text: str) -> str:
