@@ -35,7 +35,7 @@ NAMES = {name: (fault.kind, fault.lag) for name, fault in FAULTS.items()}
 def test_a_lag_is_found_at_low_quality(content: str, tmp_path: Path) -> None:
     frames = frames_of(content)
     ref = reference_signatures(frames)
-    # At 36 a doubled frame of "dark" is found in three of four encodes: x264's differ a little from run to run.
+    # At 36 a doubled frame of "dark" is found in three of four encodes: x264's differ from run to run.
     crf = {"dark": "35", "zoom": "28"}.get(content, "32")
     for name, shown in SHOWN.items():
         encoded = encode_luma(tmp_path / f"{name}.mkv", [frames[n] for n in shown], crf=crf)
