@@ -215,3 +215,27 @@ def test_a_connection_is_closed_when_the_client_has_an_id() -> None:
     assert responder.ended
     assert [event.data for event in responder.events] == [""]
     assert _resume(log, "1-1").messages == ["1"]
+
+
+def test_first_ids_that_await_the_store_take_no_room_from_messages(counters: RuntimeCounters) -> None:
+    journal = FakeJournal()
+    log = EventLog("s", journal, WireLimits(max_pending=4), counters)
+    streams = [log.open_get_stream() for _ in range(3)]
+    responders = [FakeResponder() for _ in streams]
+    for stream, responder in zip(streams, responders, strict=True):
+        stream.prime()
+        stream.attach(responder)
+    for number in range(3):
+        log.notify(b"%d" % number, "request")
+    assert counters.messages_dropped == 0
+    journal.store()
+    assert sorted(message for responder in responders for message in responder.messages) == ["0", "1", "2"]
+    assert log.pending == 0
+
+
+def test_a_client_takes_a_queue_of_any_length(counters: RuntimeCounters) -> None:
+    log = _log(counters, max_pending=300, max_pending_bytes=1 << 30)
+    messages = [f'"{number} {"x" * ROOM}"' for number in range(300)]
+    for message in messages:
+        log.notify(message.encode())
+    assert _get(log).messages == messages

@@ -56,7 +56,9 @@ class Machine(RuleBasedStateMachine):
         super().__init__()
         self.made: list[str] = []  # messages, in the order in which they were made
         self.kinds: dict[str, EventKind] = {}
-        self.lost: set[str] = set()  # by a crash before they were stored
+        self.lost: set[str] = (
+            set()
+        )  # by a crash: not stored yet, or about to be written to a client without an id
         self.unsure: set[str] = set()  # on a stream at a restart: a full log drops them as if they were sent
         self.streams: list[Seen] = []
         self.counters = RuntimeCounters()
@@ -188,12 +190,17 @@ class Machine(RuleBasedStateMachine):
         assert self.journal is not None
         if not crash:
             self.journal.store()
+        nameless = set()
         for seen in self.streams:
+            if seen.stream is not None and seen.is_get and not seen.ids:
+                nameless.add(
+                    seen.stream.number
+                )  # whether a message on it was written is not known afterwards
             if seen.connection is not None:
                 seen.connection.drop()
             seen.stream = None
         events = self.journal.disk[self.id].events.values()
-        kept = {event.payload.decode() for event in events}
+        kept = {event.payload.decode() for event in events if event.stream not in nameless}
         self.unsure |= {event.payload.decode() for event in events if event.stream}
         self.lost |= set(self.made) - kept - self.written
         self.journal = self.journal.crash()

@@ -39,6 +39,7 @@ class EventLog(KeptEvents):
         self._waiting: dict[int, Event] = {}  # those that no GET has taken, by number
         self._placing: list[Event] = []  # waiting ones that are being stored as events of a GET
         self._placing_on: Stream | None = None  # that GET
+        self._is_placing = False  # a journal in memory says at once that they are stored
         self._waiters: list[Callable[[], None]] = []  # are told when something was written, or a client left
         self._next_event = 1
         self._next_stream = 1
@@ -322,6 +323,15 @@ class EventLog(KeptEvents):
         The newest GET with room takes them, since older ones may be dead. One batch is stored at a time: if
         its GET goes meanwhile, another takes it in the same order.
         """
+        if self._is_placing:
+            return
+        self._is_placing = True
+        try:
+            self._place_batches()
+        finally:
+            self._is_placing = False
+
+    def _place_batches(self) -> None:
         while self._waiting and not self._placing and not self._is_closed:
             gets = (one for one in reversed(self._open_gets) if one.ready and one.has_room)
             if (stream := next(gets, None)) is None:

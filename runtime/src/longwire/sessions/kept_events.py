@@ -19,11 +19,13 @@ class KeptEvents:
         self.pending_bytes = 0
 
     def _are_too_many(self) -> bool:
-        """Whether they exceed the bounds; a single event is kept whatever its size."""
-        limits = self._limits
-        return self.kept > 1 and (
-            self.kept > limits.max_pending or self.kept_bytes > limits.max_pending_bytes
-        )
+        """Whether they exceed the bounds; a single event is kept whatever its size.
+
+        First ids that await the store don't count: they are as many as connections that have just begun,
+        and no message should make room for them.
+        """
+        limits, count = self._limits, len(self._sent) + self.pending
+        return self.kept > 1 and (count > limits.max_pending or self.kept_bytes > limits.max_pending_bytes)
 
     def _fill_half(self, count: int, size: int) -> bool:
         """Whether so many events, of so many bytes, are more than half of what may be kept."""
