@@ -58,7 +58,7 @@ class Machine(RuleBasedStateMachine):
         self.kinds: dict[str, EventKind] = {}
         self.lost: set[str] = (
             set()
-        )  # by a crash: not stored yet, or about to be written to a client without an id
+        )  # by a crash: not stored, or on the way to a client without an id
         self.unsure: set[str] = set()  # on a stream at a restart: a full log drops them as if they were sent
         self.streams: list[Seen] = []
         self.counters = RuntimeCounters()
@@ -195,7 +195,7 @@ class Machine(RuleBasedStateMachine):
             if seen.stream is not None and seen.is_get and not seen.ids:
                 nameless.add(
                     seen.stream.number
-                )  # whether a message on it was written is not known afterwards
+                )  # was a message on it written? nobody knows
             if seen.connection is not None:
                 seen.connection.drop()
             seen.stream = None
