@@ -56,9 +56,7 @@ class Machine(RuleBasedStateMachine):
         super().__init__()
         self.made: list[str] = []  # messages, in the order in which they were made
         self.kinds: dict[str, EventKind] = {}
-        self.lost: set[str] = (
-            set()
-        )  # by a crash: not stored, or on the way to a client without an id
+        self.lost: set[str] = set()  # by a crash: not stored, or on the way to a client without an id
         self.unsure: set[str] = set()  # on a stream at a restart: a full log drops them as if they were sent
         self.streams: list[Seen] = []
         self.counters = RuntimeCounters()
@@ -193,9 +191,7 @@ class Machine(RuleBasedStateMachine):
         nameless = set()
         for seen in self.streams:
             if seen.stream is not None and seen.is_get and not seen.ids:
-                nameless.add(
-                    seen.stream.number
-                )  # was a message on it written? nobody knows
+                nameless.add(seen.stream.number)  # was a message on it written? nobody knows
             if seen.connection is not None:
                 seen.connection.drop()
             seen.stream = None
