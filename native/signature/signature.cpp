@@ -9,10 +9,11 @@ void means_of_sums(const std::uint64_t* sums, int width, int height, int depth, 
     for (int row = 0; row < grid.rows; ++row) {
         const int top = CellGrid::first_read(CellGrid::begin(row, grid.rows, height), step);
         const int rows = (CellGrid::begin(row + 1, grid.rows, height) - top + step - 1) / step;
-        for (int column = 0; column < grid.columns; ++column) {
-            const int columns = CellGrid::begin(column + 1, grid.columns, width) -
-                                CellGrid::begin(column, grid.columns, width);
-            const double samples = static_cast<double>(std::max(rows, 1)) * columns * (1 << (depth - 8));
+        CellEnds ends(grid.columns, width);
+        for (int column = 0, left = 0; column < grid.columns; ++column) {
+            const int right = ends.next();
+            const double samples = static_cast<double>(std::max(rows, 1)) * (right - left) * (1 << (depth - 8));
+            left = right;
             *means++ = static_cast<float>(static_cast<double>(*sums++) / samples - kMidGrey);
         }
     }

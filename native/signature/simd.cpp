@@ -1,5 +1,6 @@
 // The compiler vectorises these: integer sums may be taken in any order.
 #include <algorithm>
+#include <type_traits>
 
 #include "signature/table.h"
 #include "simd/isa.h"
@@ -15,7 +16,9 @@ constexpr int kChunk = 4096;  // columns summed at once: their sums stay in the 
 template <class Sample, class Sum>
 void sum_row_of_cells(const Plane& luma, const CellGrid& grid, int top, int bottom, int step, std::uint64_t* sums) {
     alignas(kAlign) Sum columns[kChunk];
-    int cell = 0;
+    using CellSum = std::conditional_t<sizeof(Sum) == 2, std::uint32_t, std::uint64_t>;
+    CellEnds ends(grid.columns, luma.width);
+    int right = ends.next();
     for (int start = 0; start < luma.width; start += kChunk) {
         const int count = std::min(kChunk, luma.width - start);
         std::fill_n(columns, count, Sum{0});
@@ -25,12 +28,11 @@ void sum_row_of_cells(const Plane& luma, const CellGrid& grid, int top, int bott
             for (int x = 0; x < count; ++x) columns[x] = static_cast<Sum>(columns[x] + row[x]);
         }
         for (int x = 0; x < count;) {
-            const int right = CellGrid::begin(cell + 1, grid.columns, luma.width);
             const int end = std::min(count, right - start);
-            std::uint64_t sum = 0;
+            CellSum sum = 0;
             for (; x < end; ++x) sum += columns[x];
-            sums[cell] += sum;
-            if (start + end == right) ++cell;
+            *sums += sum;
+            if (start + end == right) right = ends.next(), ++sums;
         }
     }
 }

@@ -22,6 +22,22 @@ struct CellGrid {
     static int first_read(int row, int step) { return (row + step - 1) / step * step; }
 };
 
+// The ends of the cells along one side, one after the other, without a division for each: as CellGrid::begin(index + 1).
+class CellEnds {
+public:
+    CellEnds(int cells, int samples) : cells_(cells), width_(samples / cells), rest_(samples % cells) {}
+
+    int next() {
+        end_ += width_;
+        over_ += rest_;
+        if (over_ >= cells_) over_ -= cells_, ++end_;
+        return end_;
+    }
+
+private:
+    int cells_, width_, rest_, over_ = 0, end_ = 0;
+};
+
 struct SignatureKernels {
     // The sum of the samples read in each cell, row by row of the grid.
     void (*cell_sums)(const Plane& luma, const CellGrid& grid, std::uint64_t* sums);
