@@ -5,8 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import logging
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from contextvars import ContextVar
 from functools import partial
 from time import monotonic as now
@@ -161,13 +160,14 @@ def _runner(
     name: str, function: Function, signature: Signature, returns: Returns, threads: Threads | None
 ) -> Handler:
     convert, what = signature.convert, f"tool '{name}'"
+    watch = _Watch(what)
 
     def arguments(call: Call) -> Mapping[str, Any]:
         CALL.set(call)
         return call.arguments if convert is None else convert(call.arguments)
 
     def in_place(call: Call) -> Answer:
-        with _watched(what):
+        with watch:
             given, began = arguments(call), now()
             found = function(**given)
             if (held := now() - began) > _LONGEST_HOLD:
@@ -175,12 +175,12 @@ def _runner(
             return returns.answer(what, found)
 
     async def in_task(call: Call) -> Answer:
-        with _watched(what):
+        with watch:
             return returns.answer(what, await function(**arguments(call)))
 
     async def in_thread(call: Call) -> Answer:
         assert threads is not None
-        with _watched(what):
+        with watch:
             return returns.answer(what, await threads.run(what, function, arguments(call)))
 
     if inspect.iscoroutinefunction(function):
@@ -190,18 +190,24 @@ def _runner(
     return in_thread if threads is not None else in_place
 
 
-@contextmanager
-def _watched(what: str) -> Iterator[None]:
-    """Have mistakes of a handler's author in the log, and the process go on after an exit()."""
-    try:
-        yield
-    except SystemExit:
-        fault = left(what)
-        log_fault(what, fault)
-        raise fault from None
-    except HandlerFault as fault:
-        log_fault(what, fault)
-        raise
+class _Watch:
+    """Has mistakes of a handler's author in the log, and the process go on after an exit(), in each call."""
+
+    __slots__ = ("_what",)
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, problem: BaseException | None, trace: object) -> None:
+        if isinstance(problem, SystemExit):
+            fault = left(self._what)
+            log_fault(self._what, fault)
+            raise fault from None
+        if isinstance(problem, HandlerFault):
+            log_fault(self._what, problem)
 
 
 def prompt_of(function: Function, *, name: str | None, title: str | None, description: str | None) -> Prompt:

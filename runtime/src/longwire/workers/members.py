@@ -46,10 +46,12 @@ class Members:
 
     def __init__(self) -> None:
         self._kept: dict[tuple[Any, ...], bytes] = {}
+        self._shown: dict[tuple[str, ...], tuple[str, ...]] = {}  # names of headers to those that workers see
 
     def of_session(self, request: Request, session: Session) -> bytes:
         """Those of a call in a session."""
-        headers, principal, state = _headers(request), request.principal, session.state
+        headers, principal, state = request.headers, request.principal, session.state
+        shown = self._shown_of(headers)
         key = (
             session.id,
             session.initialized,
@@ -57,8 +59,8 @@ class Members:
             principal.key,
             principal.scopes,
             principal.tools,
-            *headers,
-            *headers.values(),
+            shown,
+            *map(headers.get, shown),
         )
         found = None if state else self._kept.get(key)
         if found is None:
@@ -66,7 +68,7 @@ class Members:
             found = writing.circumstances(
                 session_id=session.id,
                 protocol_version=session.version,
-                headers=headers,
+                headers={name: headers[name] for name in shown},
                 principal=_principal(principal),
                 client={"info": hello.get("clientInfo"), "capabilities": hello.get("capabilities") or {}},
                 session={"state": state, "initialized": session.initialized},
@@ -82,7 +84,8 @@ class Members:
         info = capabilities = None
         if type(meta) is dict:
             info, capabilities = meta.get(CLIENT_INFO_META_KEY), meta.get(CLIENT_CAPABILITIES_META_KEY)
-        headers, principal = _headers(request), request.principal
+        headers, principal = request.headers, request.principal
+        shown = self._shown_of(headers)
         key = (
             version,
             marshal.dumps((info, capabilities), 2),
@@ -90,8 +93,8 @@ class Members:
             principal.key,
             principal.scopes,
             principal.tools,
-            *headers,
-            *headers.values(),
+            shown,
+            *map(headers.get, shown),
         )
         found = self._kept.get(key)
         if found is None:
@@ -99,13 +102,25 @@ class Members:
             found = writing.circumstances(
                 session_id=None,
                 protocol_version=version,
-                headers=headers,
+                headers={name: headers[name] for name in shown},
                 principal=_principal(principal),
                 client=client,
                 path=request.path,
             )
             self._keep(key, found)
         return _with_own(found, request)
+
+    def _shown_of(self, headers: Mapping[str, str]) -> tuple[str, ...]:
+        """The names of those headers that workers see."""
+        names = tuple(headers)
+        found = self._shown.get(names)
+        if found is None:
+            found = tuple([name for name in names if name in _SHOWN or name.startswith(_SHOWN_PARAMETERS)])
+            if sum(map(len, names)) <= _LONGEST:
+                if len(self._shown) >= _MOST:
+                    self._shown.clear()
+                self._shown[names] = found
+        return found
 
     def _keep(self, key: tuple[Any, ...], members: bytes) -> None:
         if len(members) <= _LONGEST:
@@ -132,14 +147,6 @@ def _with_own(members: bytes, request: Request) -> bytes:
     if traces:
         own = b"%b,%b" % (writing.json_text(traces)[1:-1], own)
     return writing.with_headers(members, own)
-
-
-def _headers(request: Request) -> dict[str, str]:
-    return {
-        name: value
-        for name, value in request.headers.items()
-        if name in _SHOWN or name.startswith(_SHOWN_PARAMETERS)
-    }
 
 
 def _principal(principal: Principal) -> dict[str, Any]:

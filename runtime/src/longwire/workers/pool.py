@@ -127,7 +127,7 @@ class WorkerPool:
             worker.send(call)
             return
         # Calls that the workers could run besides those they have may wait, too.
-        spare = sum(worker.link.spare for worker in self._usable)
+        spare = sum([worker.link.spare for worker in self._usable])
         if self.closing:
             call.ended(WorkerFailure("worker_lost", "the server is stopping: call again later"))
         elif len(self._queue) >= self.plan.queue + spare:
