@@ -196,7 +196,7 @@ def profile(reference: Path, encodes: list[Path], settings: dict[str, Any]) -> N
     from acuity.features import get_extractor
     from acuity.features.extractor import Frame, Geometry, Pair
     from acuity.video.alignment.signature import sign
-    from acuity.video.pairs.content import Look
+    from acuity.video.pairs.content import ContentFigures
     from acuity.video.readers.open import open_video
 
     def decoded(path: Path, **geometry: Any) -> tuple[float, list[Any], Any]:
@@ -225,7 +225,7 @@ def profile(reference: Path, encodes: list[Path], settings: dict[str, Any]) -> N
         runner = lane.runner(get_extractor(name), [get_extractor(name)()])
         parts[f"{name}{' (shared)' if name == 'motion' else ''}"] = timed(lambda run=runner: run(frame))
     parts["signature of the reference (shared)"] = timed(lambda: sign(ref))
-    look, numbers = Look(info, full_range=False), itertools.count()
+    look, numbers = ContentFigures(info, full_range=False), itertools.count()
     parts["look for bars and range"] = timed(lambda: look.see(ref, next(numbers)), 64)
     whole = sum(parts.values())
     shared = sum(value for name, value in parts.items() if "(shared)" in name)

@@ -27,9 +27,9 @@ from typing import NamedTuple
 from acuity.tune.clip import Clip, open_clip
 from acuity.tune.encoders import find_encoder
 from acuity.tune.encoders.encoder import EncoderSettings
-from acuity.tune.ladder.ladder import Ladder, Sample, build_ladder, default_grid
+from acuity.tune.ladder.ladder import Ladder, LadderSample, build_ladder, default_grid
 from acuity.tune.ladder.rungs import choose_rungs, ends, score_at
-from acuity.tune.points.point import Scoring
+from acuity.tune.points.point import PointScoring
 from acuity.tune.points.workbench import Workbench
 from tune_contents import TESTING, TRAINING, write
 
@@ -60,11 +60,11 @@ def sizes_of(clip: Clip) -> list[tuple[int, int]]:
     return [(2 * round(width * part / 2), 2 * round(height * part / 2)) for part in FRACTIONS]
 
 
-def measured(ladder: Ladder) -> list[Sample]:
+def measured(ladder: Ladder) -> list[LadderSample]:
     return [sample for sample in ladder.samples if sample.point is not None]
 
 
-def names(rungs: list[Sample]) -> list[tuple[int, int | None]]:
+def names(rungs: list[LadderSample]) -> list[tuple[int, int | None]]:
     return [(rung.width, rung.crf) for rung in rungs]
 
 
@@ -112,7 +112,7 @@ def main() -> None:
             clip = open_clip(write(known[name], folder))
             for encoder in options.encoders.split(","):
                 settings = EncoderSettings(find_encoder(encoder), preset=options.preset)
-                bench = Workbench(Scoring())
+                bench = Workbench(PointScoring())
                 for targets in TARGETS:
                     row = compare(bench, clip, settings, targets)
                     rows.append(row)

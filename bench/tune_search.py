@@ -25,9 +25,9 @@ from typing import NamedTuple
 from acuity.tune.clip import Clip, open_clip
 from acuity.tune.encoders import ENCODERS, find_encoder
 from acuity.tune.encoders.encoder import EncoderSettings
-from acuity.tune.points.point import Point, Scoring
+from acuity.tune.points.point import Point, PointScoring
 from acuity.tune.points.workbench import Workbench
-from acuity.tune.search.searching import Found, search, search_rows
+from acuity.tune.search.searching import SearchAnswer, search, search_rows
 from acuity.tune.search.target import Target
 from tune_contents import TESTING, write_all
 
@@ -45,7 +45,7 @@ class Row(NamedTuple):
     good: bool
 
 
-def is_good(found: Found) -> bool:
+def is_good(found: SearchAnswer) -> bool:
     """Whether an answer is near the target, or the largest value that meets it."""
     spare = found.target.spare(found.figure)
     encoder = found.settings.encoder
@@ -69,7 +69,9 @@ def bisected(target: Target, last: int, point: Callable[[int], Point]) -> tuple[
     return count, stopped or count
 
 
-def row(clip: Clip, settings: EncoderSettings, target: Target, together: Found, bench: Workbench) -> Row:
+def row(
+    clip: Clip, settings: EncoderSettings, target: Target, together: SearchAnswer, bench: Workbench
+) -> Row:
     alone = search(Workbench(bench.scoring), clip, settings, target)
     encoder = settings.encoder
     counts = bisected(
@@ -110,9 +112,9 @@ def main() -> None:
             clip = open_clip(path)
             for value in map(float, arguments.targets.split(",")):
                 target = Target(value)
-                bench = Workbench(Scoring())
+                bench = Workbench(PointScoring())
                 for found in search_rows(bench, clip, [(settings, target) for settings in every]):
-                    if not isinstance(found, Found):
+                    if not isinstance(found, SearchAnswer):
                         print(f"{path.stem:16} {found}")
                         continue
                     made = row(clip, found.settings, target, found, bench)

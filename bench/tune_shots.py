@@ -25,7 +25,7 @@ import acuity
 from acuity.tune.clip import Clip, open_clip
 from acuity.tune.encoders import find_encoder
 from acuity.tune.encoders.encoder import EncoderSettings
-from acuity.tune.points.point import Point, Scoring
+from acuity.tune.points.point import Point, PointScoring
 from acuity.tune.points.workbench import Workbench
 from acuity.tune.search.target import Target
 from acuity.tune.shots.per_shot import plan_per_shot
@@ -203,7 +203,7 @@ def main() -> None:
     worst = math.inf
     with tempfile.TemporaryDirectory() as folder:
         clip = make_clip(Path(folder) / "clip.y4m", mild=arguments.mild)
-        bench = Workbench(Scoring())
+        bench = Workbench(PointScoring())
         for name in arguments.encoders.split(","):
             settings = EncoderSettings(find_encoder(name), preset=arguments.preset)
             kbps = None

@@ -21,7 +21,7 @@ from acuity.video.pairs.open_pair import Video
 if TYPE_CHECKING:
     from acuity.agents.embedded import EmbeddedServer
     from acuity.measure import Measurement
-    from acuity.scoring.watched import Watched
+    from acuity.scoring.watched import WatchedRun
 
 # An address where agents may connect, or a function that gets the server and starts it.
 OneServe: TypeAlias = "str | Callable[[EmbeddedServer], object]"
@@ -127,7 +127,7 @@ def score(
     watch = _WATCH.get()
     with ExitStack() as stack:
 
-        def attach(measurement: Measurement, watched: Watched) -> None:
+        def attach(measurement: Measurement, watched: WatchedRun) -> None:
             from acuity.agents.embedded import EmbeddedServer
 
             assert start is not None

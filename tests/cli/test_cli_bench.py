@@ -131,7 +131,7 @@ def test_a_narrow_terminal(cli: Cli, monkeypatch: pytest.MonkeyPatch, columns: i
 def _measure(change: Any) -> Any:
     real = speed.SpeedRun.measure
 
-    def measure(self: speed.SpeedRun, place: speed.Place, workload: speed.Workload, left: int) -> Any:
+    def measure(self: speed.SpeedRun, place: speed.SpeedTarget, workload: speed.Workload, left: int) -> Any:
         return change(place, real(self, place, workload, left))
 
     return measure
@@ -153,9 +153,9 @@ def test_a_card_that_fails_while_it_computes(
     cli: Cli, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], code: int
 ) -> None:
     """It is one line, and the others are measured."""
-    card = speed.Place("cuda", 1, speed.find_places(["cpu"])[0][0].devices, 0)
+    card = speed.SpeedTarget("cuda", 1, speed.find_places(["cpu"])[0][0].devices, 0)
 
-    def change(place: speed.Place, found: speed.Speed) -> Any:
+    def change(place: speed.SpeedTarget, found: speed.Speed) -> Any:
         if place.number is not None:
             raise BackendError("the card is lost")
         return found

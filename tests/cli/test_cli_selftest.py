@@ -11,7 +11,7 @@ import pytest
 from acuity.cli import selftest as command
 from acuity.errors import BackendError
 from acuity.scoring import selftest
-from acuity.scoring.selftest import Entry, read_golden
+from acuity.scoring.selftest import GoldenEntry, read_golden
 from cli_helpers import Cli
 
 pytestmark = pytest.mark.usefixtures("without_cuda")
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.usefixtures("without_cuda")
 CHOSEN = ("psnr", "vmaf_v0.6.1", "acuity_fr_v1")
 
 
-def choose(monkeypatch: pytest.MonkeyPatch, entries: list[Entry]) -> None:
+def choose(monkeypatch: pytest.MonkeyPatch, entries: list[GoldenEntry]) -> None:
     """Check these alone."""
     monkeypatch.setattr(command, "read_golden", lambda: entries)
 

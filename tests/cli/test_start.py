@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from acuity.cli import start
-from acuity.cli.start import Card, begin_early, wanted_card
+from acuity.cli.start import CardChoice, begin_early, wanted_card
 from acuity.devices.cuda.hardware import cards, early_start
 from acuity.devices.cuda.hardware.cards import Cards
 from acuity.devices.cuda.hardware.driver import LoadedDriver
@@ -20,15 +20,15 @@ from fake_cuda import FakeCuda
 @pytest.mark.parametrize(
     ("line", "card"),
     [
-        ("-r a.yuv -d b.yuv", Card()),
-        ("a.mp4 b.mp4 --backend auto", Card()),
-        ("a.mp4 b.mp4 --backend=cuda", Card()),
-        ("a.mp4 b.mp4 --back cuda:2", Card(2)),
-        ("a.mp4 b.mp4 --device 1", Card(1)),
-        ("a.mp4 b.mp4 --device=1 --backend cuda", Card(1)),
-        ("-r a -d b --gpumask 0", Card()),
-        ("-r a -d b -- --no_cuda", Card()),
-        ("-r a -d b --model path=--backend", Card()),
+        ("-r a.yuv -d b.yuv", CardChoice()),
+        ("a.mp4 b.mp4 --backend auto", CardChoice()),
+        ("a.mp4 b.mp4 --backend=cuda", CardChoice()),
+        ("a.mp4 b.mp4 --back cuda:2", CardChoice(2)),
+        ("a.mp4 b.mp4 --device 1", CardChoice(1)),
+        ("a.mp4 b.mp4 --device=1 --backend cuda", CardChoice(1)),
+        ("-r a -d b --gpumask 0", CardChoice()),
+        ("-r a -d b -- --no_cuda", CardChoice()),
+        ("-r a -d b --model path=--backend", CardChoice()),
         ("a.mp4 b.mp4 --backend cpu", None),
         ("a.mp4 b.mp4 --backend hip", None),
         ("a.mp4 b.mp4 --back cpu", None),
@@ -42,7 +42,7 @@ from fake_cuda import FakeCuda
         ("--list_backends", None),
     ],
 )
-def test_which_card_a_command_line_asks_for(line: str, card: Card | None) -> None:
+def test_which_card_a_command_line_asks_for(line: str, card: CardChoice | None) -> None:
     assert wanted_card(shlex.split(line)) == card
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from acuity.measure.results import Results
 from acuity.scoring.metrics import find_metrics, headlines
 from acuity.scoring.report import ScoreReport
-from acuity.video.pairs.clock import Timeline
+from acuity.video.pairs.clock import PairTimes
 
 
 def report(
@@ -38,7 +38,7 @@ def report(
         notes=[],
         input={"pairs": numbers[-1] + 1, "distorted": {}},
         bitdepth=8,
-        timeline=Timeline(None if rate is None else Fraction(rate), None, variable=False),
+        timeline=PairTimes(None if rate is None else Fraction(rate), None, variable=False),
         threads=1,
         instruction_set="plain",
         seconds=1.0,

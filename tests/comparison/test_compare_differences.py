@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from acuity.comparison.differences import Scored, block_length, difference, interval
+from acuity.comparison.differences import EncodeFigures, block_length, difference, interval
 from made_reports import report
 
 Floats = NDArray[np.float64]
 
 
-def scored(name: str, values: Any, frames: Any = None, rate: int | None = 25) -> Scored:
-    return Scored(name, report(values, frames, rate), "vmaf")
+def scored(name: str, values: Any, frames: Any = None, rate: int | None = 25) -> EncodeFigures:
+    return EncodeFigures(name, report(values, frames, rate), "vmaf")
 
 
 def noisy(seed: int, count: int, *, mean: float = 0.0, kept: float = 0.9) -> Floats:

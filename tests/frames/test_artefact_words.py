@@ -7,13 +7,13 @@ import json
 import pytest
 
 from acuity.frames.artefacts.cells import Box
-from acuity.frames.artefacts.findings import Examination, Finding, Typical, artefacts, describe
+from acuity.frames.artefacts.findings import ArtefactFinding, Examination, Typical, artefacts, describe
 
 
 def _found(*findings: tuple[str, float], where: str = "whole picture", note: str = "") -> Examination:
     box = Box(0, 0, 64, 48)
     return Examination(
-        {name: Finding(name, severity, severity, where, box, note) for name, severity in findings}
+        {name: ArtefactFinding(name, severity, severity, where, box, note) for name, severity in findings}
     )
 
 

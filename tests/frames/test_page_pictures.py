@@ -23,7 +23,7 @@ from acuity.frames.page_pictures import folder_pictures, page_pictures
 from acuity.frames.previews import compressed
 from acuity.frames.request import WorstRequest
 from acuity.frames.worst import find_worst
-from acuity.report.page.page_document import Picture
+from acuity.report.page.page_document import PagePicture
 from acuity.scoring.report import ScoreReport
 from acuity.scoring.request import Request
 from acuity.scoring.run import run_request
@@ -55,7 +55,7 @@ def samples(url: str | None) -> NDArray[np.uint8]:
         return next(container.decode(video=0)).to_ndarray(format="rgb24")
 
 
-def bytes_of(pictures: list[Picture]) -> int:
+def bytes_of(pictures: list[PagePicture]) -> int:
     return sum(len(getattr(one, kind)) for one in pictures for kind in KINDS)
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from acuity.errors import JobCancelled, JobError, JobFailed, JobTimeout, WorkerLost
-from acuity.jobs.dispatch import Entry
+from acuity.jobs.dispatch import QueuedJob
 from acuity.jobs.job import Job
 from acuity.jobs.progress import Forwarder
 from acuity.jobs.service import JobOutcome, Jobs
@@ -111,7 +111,7 @@ def test_a_name_is_never_a_place_to_import_from(name: str) -> None:
         load_task(name, TASKS)
 
 
-WATCHED = (Entry, Forwarder, WorkerProcess, SupervisedProcess, Channel, Heard)
+WATCHED = (QueuedJob, Forwarder, WorkerProcess, SupervisedProcess, Channel, Heard)
 
 
 @pytest.fixture(autouse=True)

@@ -12,10 +12,10 @@ from xml.etree import ElementTree
 import pytest
 
 from acuity.measure import Measurement, Results
-from acuity.models.choose import Choice
+from acuity.models.choose import ModelChoice
 from acuity.report import render_report
 from acuity.scoring.report import ScoreReport
-from acuity.video.pairs.clock import Timeline
+from acuity.video.pairs.clock import PairTimes
 from moving_pictures import pair
 
 MARKS = {
@@ -47,11 +47,11 @@ def measure(*, steered: bool) -> ScoreReport:
         return ScoreReport(
             results=measurement.results(),
             models=measurement.models,
-            choice=Choice("vmaf_v0.6.1", "resolution", "the default"),
+            choice=ModelChoice("vmaf_v0.6.1", "resolution", "the default"),
             notes=[],
             input={"pairs": 9},
             bitdepth=8,
-            timeline=Timeline(None, None, variable=False),
+            timeline=PairTimes(None, None, variable=False),
             threads=measurement.threads,
             instruction_set=measurement.instruction_set,
             seconds=1.0,

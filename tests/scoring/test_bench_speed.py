@@ -11,7 +11,7 @@ import pytest
 from acuity.devices.cpu import CpuDevice
 from acuity.devices.cuda.backend import CudaDevice
 from acuity.errors import BackendError
-from acuity.scoring.speed import Place, SpeedRun, Workload, as_document, find_places
+from acuity.scoring.speed import SpeedRun, SpeedTarget, Workload, as_document, find_places
 from acuity.video.made_up import moving_pairs
 from emulated_card import needs_compiler
 from fake_cuda import emulated_card
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.usefixtures("without_cuda")
 
 PSNR = Workload("psnr", features=("psnr",))
 VIF = Workload("vif", features=("vif",))
-ONE = Place("cpu", 1, [CpuDevice()])
+ONE = SpeedTarget("cpu", 1, [CpuDevice()])
 SIZE = (64, 48)
 
 
@@ -60,7 +60,7 @@ def test_a_few_frames_are_measured_however_late_it_is() -> None:
 def test_a_card_is_measured_however_long_its_kernels_took_to_compile() -> None:
     ticks = itertools.count()
     run = SpeedRun(SIZE, 8, 1e-9, now=lambda: next(ticks) / 1000)  # the time is over before it begins
-    found = run.measure(Place("cuda", 1, [CpuDevice()], 0), PSNR, left=1)
+    found = run.measure(SpeedTarget("cuda", 1, [CpuDevice()], 0), PSNR, left=1)
     assert found.seconds == pytest.approx(0.4, abs=0.01)
     assert found.frames > 300
 
@@ -68,7 +68,7 @@ def test_a_card_is_measured_however_long_its_kernels_took_to_compile() -> None:
 @needs_compiler
 @pytest.mark.parametrize("depth", [8, 10])
 def test_a_card_beside_the_cpu(depth: int) -> None:
-    card = Place("cuda", 2, [CudaDevice(emulated_card()), CpuDevice()], 0)
+    card = SpeedTarget("cuda", 2, [CudaDevice(emulated_card()), CpuDevice()], 0)
     ticks = itertools.count()
     run = SpeedRun(SIZE, depth, 0.01, now=lambda: next(ticks) / 10)  # an emulated card needs long for a frame
     speeds = [run.measure(place, workload, 1) for workload in (PSNR, VIF) for place in (ONE, card)]
@@ -83,7 +83,7 @@ def test_a_card_beside_the_cpu(depth: int) -> None:
 
 def test_one_unit_in_the_last_place_is_a_difference() -> None:
     run = SpeedRun(SIZE, 8, 0.01)
-    speeds = [run.measure(place, VIF, 1) for place in (ONE, Place("cuda", 1, [OffDevice()], 1))]
+    speeds = [run.measure(place, VIF, 1) for place in (ONE, SpeedTarget("cuda", 1, [OffDevice()], 1))]
     assert speeds[0].differences == ()
     assert len(speeds[1].differences) == 4
     assert speeds[1].differences[0].startswith("integer_vif_scale0 of vif differs in frame 0: 0.")

@@ -13,7 +13,16 @@ from acuity.devices.cpu import CpuDevice
 from acuity.devices.cuda.backend import CudaDevice
 from acuity.scoring import selftest
 from acuity.scoring.libvmaf import FILTER, Libvmaf, find_libvmaf
-from acuity.scoring.selftest import CLIPS, Clip, Engine, Entry, Row, SelfTest, measure, read_golden
+from acuity.scoring.selftest import (
+    CLIPS,
+    Engine,
+    GoldenEntry,
+    MadeClip,
+    SelfTest,
+    SelftestRow,
+    measure,
+    read_golden,
+)
 from emulated_card import needs_compiler
 from fake_cuda import emulated_card
 from golden_digits import expected
@@ -29,13 +38,13 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(selftest, "CLIPS", CLIPS[1:2])
 
 
-def entries(*names: str) -> list[Entry]:
+def entries(*names: str) -> list[GoldenEntry]:
     """Golden entries of the smallest clip."""
     found = [GOLDEN[name] for name in names]
     return [e._replace(figures={name: values[1:2] for name, values in e.figures.items()}) for e in found]
 
 
-def check(engine: Engine, *wanted: Entry) -> list[Row]:
+def check(engine: Engine, *wanted: GoldenEntry) -> list[SelftestRow]:
     return list(SelfTest(wanted).check(engine, lambda _: None))
 
 
@@ -46,7 +55,7 @@ def test_all_that_comes_with_acuity_has_golden_digits() -> None:
 
 @pytest.mark.parametrize("name", [name for name, entry in GOLDEN.items() if entry.kind == "extractor"])
 def test_every_figure_of_an_extractor_has_golden_digits(name: str) -> None:
-    pairs = Clip(229, 181, "444", 8).pairs()[:2]
+    pairs = MadeClip(229, 181, "444", 8).pairs()[:2]
     assert set(measure(pairs, [name], [], CPU.devices)) == set(GOLDEN[name].figures)
 
 

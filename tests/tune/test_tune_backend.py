@@ -12,7 +12,7 @@ from acuity.tune.clip import open_clip
 from acuity.tune.encoders import find_encoder
 from acuity.tune.encoders.encoder import EncoderSettings
 from acuity.tune.points.cache import Cache
-from acuity.tune.points.point import Scoring, measure
+from acuity.tune.points.point import PointScoring, measure
 from acuity.tune.points.workbench import Workbench
 from emulated_card import needs_compiler
 from fake_cuda import FakeCuda, fake_cards
@@ -33,9 +33,9 @@ def source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @needs_compiler
 def test_a_point_has_the_figures_of_the_cpu(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     clip = open_clip(source)
-    here = measure(clip, SETTINGS, 30, Scoring(backend="cpu"))
+    here = measure(clip, SETTINGS, 30, PointScoring(backend="cpu"))
     fake_cards(monkeypatch, cuda := FakeCuda(2))
-    there = measure(clip, SETTINGS, 30, Scoring(backend="cuda", device=1, share=2))
+    there = measure(clip, SETTINGS, 30, PointScoring(backend="cuda", device=1, share=2))
     assert cuda.launches
     assert {call for call in cuda.calls if call.startswith("setDevice")} == {"setDevice 1"}
     assert list(there.scores) == list(here.scores)
@@ -49,10 +49,10 @@ def test_what_a_card_measured_is_remembered_for_the_cpu(
 ) -> None:
     clip, path = open_clip(source), str(tmp_path / "points.sqlite")
     fake_cards(monkeypatch, FakeCuda())
-    first = Workbench(Scoring(backend="cuda"), cache=Cache(path), cores=1)
+    first = Workbench(PointScoring(backend="cuda"), cache=Cache(path), cores=1)
     made = first.point(clip, SETTINGS, 30)
     first.cache.close()
-    second = Workbench(Scoring(backend="cpu"), cache=Cache(path), cores=1)
+    second = Workbench(PointScoring(backend="cpu"), cache=Cache(path), cores=1)
     assert second.point(clip, SETTINGS, 30).pool() == made.pool()
     assert (first.encodes, second.encodes) == (1, 0)
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acuity.video.alignment.aligner import Aligner
-from acuity.video.alignment.faults import Finding
+from acuity.video.alignment.faults import Misalignment
 from acuity.video.alignment.signature import sign
 from acuity.video.pairs.convert import Fit
 from acuity.video.picture import Picture, PixelFormat, Signature
@@ -310,7 +310,7 @@ def reference_signatures(frames: Sequence[Luma]) -> list[Signature]:
     return [sign(Picture((luma,), PixelFormat("400", 8))) for luma in frames]
 
 
-def found(ref: Sequence[Signature], dis: Iterable[Signature]) -> Finding | None:
+def found(ref: Sequence[Signature], dis: Iterable[Signature]) -> Misalignment | None:
     """What an aligner makes of two videos; it takes no more frames than it needs."""
     aligner = Aligner()
     pairs = 0
@@ -324,7 +324,7 @@ def found(ref: Sequence[Signature], dis: Iterable[Signature]) -> Finding | None:
     return aligner.end(ref[pairs:], ())
 
 
-def is_named_rightly(content: str, fault: Fault, finding: Finding | None) -> bool:
+def is_named_rightly(content: str, fault: Fault, finding: Misalignment | None) -> bool:
     """Whether the finding is the fault; where the content repeats, any lag that shows the same is right."""
     if finding is None:
         return False

@@ -29,7 +29,7 @@ from longwire.wire.http.routes import Routes
 from longwire.wire.http.server import serve_http
 from longwire.wire.lines import LINGER, LineConnection
 from longwire.wire.listeners import Address, listening, peer_may_connect
-from longwire.wire.messages import Refused
+from longwire.wire.messages import RefusedMessage
 from longwire.wire.serving import Serving
 from longwire.wire.sse import SseStreams
 
@@ -252,7 +252,7 @@ class _TurnedAway(asyncio.Protocol):
     """
 
     def __init__(self, code: int, reason: str, others: set[_TurnedAway]) -> None:
-        self._answer = Refused(code, reason).payload + b"\n"
+        self._answer = RefusedMessage(code, reason).payload + b"\n"
         self._others = others
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:

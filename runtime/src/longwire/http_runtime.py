@@ -19,7 +19,7 @@ from longwire.cluster.ownership import SessionOwnership
 from longwire.cluster.traffic import PeersHandler, traffic
 from longwire.counters import RuntimeCounters
 from longwire.dispatch.dispatcher import Dispatcher
-from longwire.dispatch.draining import Drain
+from longwire.dispatch.draining import Draining
 from longwire.dispatch.streamable import Streamable
 from longwire.errors import SettingsError
 from longwire.journal.buffered_journal import BufferedJournal
@@ -86,7 +86,7 @@ class HttpRuntime:
     bare: Handler  # of POSTs that belong to no session and have no envelope
     sessions: Sessions
     counters: RuntimeCounters
-    drain: Drain  # how it leaves
+    drain: Draining  # how it leaves
     peers: PeersHandler | None = None  # of requests that other nodes of the cluster pass on
     forwarder: Forwarder | None = None  # has other nodes answer
     ownership: SessionOwnership | None = None  # of a node of a cluster: which node has which session
@@ -124,7 +124,7 @@ async def http_runtime(
                 workers.cluster = cluster.name
         dispatch.turn.gathers = True
         streamable = Streamable(serving, sessions, counters, dispatch=dispatch)
-        drain = Drain(
+        drain = Draining(
             sessions,
             ownership.release_all if ownership is not None else None,
             unable=lambda: workers is not None and workers.missing_seconds > _MISSING,

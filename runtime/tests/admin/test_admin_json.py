@@ -14,7 +14,7 @@ from fake_responder import FakeClock
 from longwire.admin.history import KEPT
 from longwire.admin.nodes_view import FRESH, OLD, KnownNodes
 from longwire.guard.tokens import Tokens
-from longwire.wire.tasks import Tasks
+from longwire.wire.tasks import RunningTasks
 from raw_http import call, open_session
 
 # What the plan of the runtime names.
@@ -106,7 +106,7 @@ async def test_an_old_list_of_nodes_says_nothing_about_now() -> None:
         sources = ground.port.sources
         nodes = sources.nodes
         assert isinstance(nodes, FakeNodes)
-        clock, tasks = FakeClock(), Tasks()
+        clock, tasks = FakeClock(), RunningTasks()
         known = KnownNodes(sources, tasks, clock)
         first = known.document()
         assert first is not None
@@ -135,7 +135,7 @@ def _states(known: KnownNodes) -> tuple[str | None, list[str]]:
     return found["problem"], [node["state"] for node in found["nodes"]]
 
 
-async def _done(tasks: Tasks) -> None:
+async def _done(tasks: RunningTasks) -> None:
     while len(tasks):
         await asyncio.sleep(0)
 

@@ -15,7 +15,7 @@ from fake_responder import FakeResponder
 from longwire.cluster.cluster_handler import ClusterHandler
 from longwire.cluster.forwarding import Forwarder
 from longwire.cluster.places import Place
-from longwire.cluster.signatures import Signer, Verifier
+from longwire.cluster.signatures import SignatureVerifier, Signer
 from longwire.cluster.traffic import PeersHandler
 from longwire.counters import RuntimeCounters
 from longwire.sessions.session import Session
@@ -89,7 +89,7 @@ class Node:
             node=label,
             incarnation=self.incarnation,
         )
-        verifier = Verifier(KEY, label, self.incarnation, time.time)
+        verifier = SignatureVerifier(KEY, label, self.incarnation, time.time)
         self.refused: Counter[str] = Counter()
         self.peers = PeersHandler(self.local, self.sessions, verifier, self.refused)
         self.place = Place(label, self.incarnation, "", True)

@@ -18,7 +18,7 @@ from longwire.contract.reading import (
     FROM_WORKER,
     REQUIRED,
     EnvelopeError,
-    Kind,
+    EnvelopeKind,
     from_runtime,
     from_worker,
 )
@@ -131,7 +131,7 @@ _TYPES = {str: "string", int: "integer", bool: "boolean", dict: "object", list: 
 
 
 @pytest.mark.parametrize(("sender", "kinds"), [("runtime", FROM_RUNTIME), ("worker", FROM_WORKER)])
-def test_schemas_have_the_fields_that_are_read(sender: Sender, kinds: Mapping[str, Kind]) -> None:
+def test_schemas_have_the_fields_that_are_read(sender: Sender, kinds: Mapping[str, EnvelopeKind]) -> None:
     assert list(SCHEMAS[sender]) == list(kinds)
     for event, kind in kinds.items():
         schema = SCHEMAS[sender][event]

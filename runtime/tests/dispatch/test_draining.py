@@ -12,7 +12,7 @@ import pytest
 from fake_journal import FakeJournal
 from fake_responder import FakeResponder
 from longwire.counters import RuntimeCounters
-from longwire.dispatch.draining import Drain
+from longwire.dispatch.draining import Draining
 from longwire.journal.journal import Journal
 from longwire.sessions.registry import Sessions
 from longwire.sessions.session import Session
@@ -29,7 +29,7 @@ class Ground:
 
     def __init__(self, journal: Any = None, release: Callable[[], Awaitable[None]] | None = None) -> None:
         self.sessions = Sessions(WireLimits(), journal or Journal(), RuntimeCounters())
-        self.drain = Drain(self.sessions, release)
+        self.drain = Draining(self.sessions, release)
         self.handle = self.drain.public(self.drain.local(self._inner))
         self.seen: list[Request] = []
 
@@ -163,7 +163,7 @@ def test_a_node_that_can_run_nothing_sends_new_clients_elsewhere(clustered: bool
 
     ground = Ground(FakeJournal(at_once=True), release if clustered else None)
     unable = [True]
-    drain = Drain(ground.sessions, release if clustered else None, lambda: unable[0])
+    drain = Draining(ground.sessions, release if clustered else None, lambda: unable[0])
     ground.handle = drain.local(lambda _, responder: responder.answer(200))
     assert ground.ask(HELLO, session=None).status == (421 if clustered else 200)
     assert ground.ask(call(1)).status == 200  # its session is here

@@ -15,7 +15,7 @@ from longwire.principals.limits import BUSY
 from longwire.sessions.registry import LOOK_AGAIN, SLICE, Sessions
 from longwire.sessions.session import Session
 from longwire.settings import WireLimits
-from longwire.wire.messages import Refused
+from longwire.wire.messages import RefusedMessage
 
 CLIENT = {"protocolVersion": "2025-11-25", "capabilities": {"roots": {}}, "clientInfo": {"name": "c"}}
 TTL = 100.0
@@ -260,7 +260,7 @@ def test_without_an_idle_one_it_is_refused(make: Make) -> None:
     assert refused.reason.startswith(
         "2 sessions are open, which is the most, and all have calls or were used"
     )
-    with pytest.raises(Refused):
+    with pytest.raises(RefusedMessage):
         _begin(sessions, "token:b")
     assert len(sessions) == 2
     assert sessions.counters.sessions_created == 2

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from longwire.wire.framing import FRAMINGS, Auto, ContentLength, Fault, Frame, Framing, Lines
+from longwire.wire.framing import FRAMINGS, Auto, ContentLength, Frame, Framing, FramingFault, LineFraming
 
 LIMIT = 64
 
@@ -31,7 +31,7 @@ CUTS = st.lists(st.integers(0, 400), max_size=12)
 
 @given(TEXTS, CUTS)
 def test_lines_however_they_are_cut(texts: list[bytes], cuts: list[int]) -> None:
-    assert fed(Lines(LIMIT), b"".join(text + b"\n" for text in texts), cuts) == texts
+    assert fed(LineFraming(LIMIT), b"".join(text + b"\n" for text in texts), cuts) == texts
 
 
 @given(TEXTS, CUTS)
@@ -51,17 +51,17 @@ def test_auto_does_as_the_client_does(texts: list[bytes], cuts: list[int], spoke
 @given(st.binary(max_size=500), CUTS, st.sampled_from(list(FRAMINGS)))
 def test_no_bytes_break_it(data: bytes, cuts: list[int], name: str) -> None:
     for frame in fed(FRAMINGS[name](LIMIT), data, cuts):
-        assert isinstance(frame, Fault) or len(frame) <= LIMIT
+        assert isinstance(frame, FramingFault) or len(frame) <= LIMIT
 
 
 @pytest.mark.parametrize("cuts", [[], [10], list(range(0, 400, 7))])
 def test_a_long_line_is_skipped_once_and_the_next_one_read(cuts: list[int]) -> None:
-    frames = fed(Lines(LIMIT), b"x" * 300 + b"\n{}\n", cuts)
-    assert frames == [Fault(f"the message is longer than {LIMIT} bytes"), b"{}"]
+    frames = fed(LineFraming(LIMIT), b"x" * 300 + b"\n{}\n", cuts)
+    assert frames == [FramingFault(f"the message is longer than {LIMIT} bytes"), b"{}"]
 
 
 def test_long_lines_take_no_memory() -> None:
-    lines = Lines(LIMIT)
+    lines = LineFraming(LIMIT)
     for _ in range(1000):
         lines.feed(b"x" * 64)
     assert len(lines._buffer) <= 2 * LIMIT
@@ -70,7 +70,7 @@ def test_long_lines_take_no_memory() -> None:
 @pytest.mark.parametrize("cuts", [[], [25], list(range(0, 400, 7))])
 def test_a_long_message_with_a_length_is_skipped(cuts: list[int]) -> None:
     frames = fed(ContentLength(LIMIT), head(b"x" * 300) + head(b"{}"), cuts)
-    assert frames == [Fault(f"the message is longer than {LIMIT} bytes"), b"{}"]
+    assert frames == [FramingFault(f"the message is longer than {LIMIT} bytes"), b"{}"]
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_heads_as_others_write_them(text: bytes) -> None:
 def test_without_a_length_nothing_more_can_be_read(text: bytes) -> None:
     framing = ContentLength(LIMIT)
     (fault,) = framing.feed(text)
-    assert isinstance(fault, Fault)
+    assert isinstance(fault, FramingFault)
     assert fault.lost
     assert framing.feed(head(b"{}")) == []
     assert framing.end() == []
@@ -105,7 +105,7 @@ def test_without_a_length_nothing_more_can_be_read(text: bytes) -> None:
 def test_a_length_that_lies_loses_the_way() -> None:
     frames = fed(ContentLength(LIMIT), b'Content-Length: 3\r\n\r\n{"a":1}\r\n\r\n' + head(b"{}"))
     assert frames[0] == b'{"a'
-    assert isinstance(frames[1], Fault)
+    assert isinstance(frames[1], FramingFault)
     assert frames[1].lost
     assert len(frames) == 2
 
@@ -113,4 +113,4 @@ def test_a_length_that_lies_loses_the_way() -> None:
 @pytest.mark.parametrize("text", [b"Content-Length: 5\r\n\r\n{}", b"Content-Len"])
 def test_the_end_in_the_middle_of_a_message_is_noticed(text: bytes) -> None:
     (fault,) = fed(ContentLength(LIMIT), text)
-    assert fault == Fault("the stream ended in the middle of a message", lost=True)
+    assert fault == FramingFault("the stream ended in the middle of a message", lost=True)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from longwire.wire.messages import PlainRequest, Refused, parse, parse_request
+from longwire.wire.messages import PlainRequest, RefusedMessage, parse, parse_request
 from longwire.wire.streams import InFlight
 
 # As most clients write a call, and as the SDK's do.
@@ -79,7 +79,7 @@ def test_what_looks_like_too_much_in_a_string_is_none() -> None:
     ],
 )
 def test_what_is_no_message(text: bytes, code: int, request_id: int | None, reason: str) -> None:
-    with pytest.raises(Refused, match=reason) as refused:
+    with pytest.raises(RefusedMessage, match=reason) as refused:
         parse(text)
     answer = json.loads(refused.value.payload)
     assert (answer["error"]["code"], answer["id"]) == (code, request_id)
@@ -90,7 +90,7 @@ async def test_ids_in_flight() -> None:
     ids.begin(7)
     ids.begin("a")
     for again in (7, "7", "a"):
-        with pytest.raises(Refused, match="still in flight") as refused:
+        with pytest.raises(RefusedMessage, match="still in flight") as refused:
             ids.begin(again)
         assert refused.value.request_id is None  # under it the first one's answer is still due
     ids.end("7")
@@ -118,11 +118,11 @@ def test_a_plain_request_is_the_request_that_the_models_make(members: dict[str, 
     text = json.dumps(members).encode()
     try:
         expected: Any = parse(text)
-    except Refused as refused:
+    except RefusedMessage as refused:
         expected = (refused.code, refused.reason, refused.request_id)
     try:
         found: Any = parse_request(text)
-    except Refused as refused:
+    except RefusedMessage as refused:
         found = (refused.code, refused.reason, refused.request_id)
     if isinstance(found, PlainRequest):
         assert isinstance(expected, types.JSONRPCRequest)

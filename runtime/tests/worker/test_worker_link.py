@@ -15,7 +15,7 @@ from longwire.contract.frames import FrameDecoder, decode, encode
 from longwire.guard.access import Access
 from longwire.settings import WireLimits
 from longwire.wire.serving import Serving
-from longwire.worker.link import Link
+from longwire.worker.link import RuntimeLink
 from longwire.worker.service import Introduction, Service
 from worker_ground import server
 
@@ -44,9 +44,9 @@ class Transport:
         return [decode(text) for text in FrameDecoder().feed(bytes(self.written))]
 
 
-def _link(made: Server[Any]) -> tuple[Link, Transport]:
+def _link(made: Server[Any]) -> tuple[RuntimeLink, Transport]:
     service = Service(Serving(made, WireLimits(), {}, Access()), Introduction("test", "1"))
-    link, transport = Link(service, lambda _: None), Transport()
+    link, transport = RuntimeLink(service, lambda _: None), Transport()
     link.connection_made(transport)  # type: ignore[arg-type]
     return link, transport
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from acuity.agents.embedded import EmbeddedConfig, EmbeddedServer
     from acuity.measure import Measurement
     from acuity.scoring.run import AttachCallback
-    from acuity.scoring.watched import Watched
+    from acuity.scoring.watched import WatchedRun
 
 FD_IN: Final = 3
 FD_OUT: Final = 4
@@ -35,7 +35,7 @@ _SIGNALS: Final = (signal.SIGTERM, signal.SIGHUP)
 
 
 @dataclass(slots=True)
-class Wanted:
+class EmbeddedOptions:
     """The transports of the server, and how long it waits and stays."""
 
     sse: int | None = None
@@ -73,7 +73,7 @@ def _path(text: str) -> str:
 
 _PORT: Final = whole(0, 65535, "port")
 _SECONDS: Final = amount(0, noun="number of seconds")
-# The options of both commands, by the fields of Wanted.
+# The options of both commands, by the fields of EmbeddedOptions.
 OPTIONS: Final = {
     "live": Flag("live", "show the measurement as it runs on a page in your browser, whose address is "
                  "printed; buttons steer it (without PORT: any free port)", "", "PORT", _PORT, bare=0),
@@ -95,7 +95,7 @@ OPTIONS: Final = {
 
 
 @contextmanager
-def embedded(program: str, wanted: Wanted) -> Iterator[AttachCallback | None]:
+def embedded(program: str, wanted: EmbeddedOptions) -> Iterator[AttachCallback | None]:
     """The callback that starts the server on a measurement; the server runs until the block ends."""
     if not wanted:
         _refuse_idle_options(wanted)
@@ -113,7 +113,7 @@ def embedded(program: str, wanted: Wanted) -> Iterator[AttachCallback | None]:
         config, fragment = _config(wanted)  # refuses an unreadable token before anything is opened
         servers: list[EmbeddedServer] = []
 
-        def attach(measurement: Measurement, watched: Watched) -> None:
+        def attach(measurement: Measurement, watched: WatchedRun) -> None:
             from acuity.agents.embedded import EmbeddedServer
 
             server = stack.enter_context(EmbeddedServer(measurement, config, watched=watched))
@@ -143,7 +143,7 @@ def embedded(program: str, wanted: Wanted) -> Iterator[AttachCallback | None]:
             _stay_for_pages(program, servers[0])
 
 
-def _refuse_idle_options(wanted: Wanted) -> None:
+def _refuse_idle_options(wanted: EmbeddedOptions) -> None:
     for field, flag in OPTIONS.items():
         if getattr(wanted, field) not in (None, False):
             serving = [other for other in OPTIONS.values() if other.long.startswith(("live", "enable_"))]
@@ -155,7 +155,7 @@ def _spelled(flag: Flag) -> str:
     return f"--{flag.long.replace('_', '-')}"
 
 
-def _config(wanted: Wanted) -> tuple[EmbeddedConfig, str]:
+def _config(wanted: EmbeddedOptions) -> tuple[EmbeddedConfig, str]:
     """The server's settings, and what the page's address ends with.
 
     A page gets a token of its own for each run, so that no other user of the machine and no other page can
@@ -183,7 +183,7 @@ def _config(wanted: Wanted) -> tuple[EmbeddedConfig, str]:
     return EmbeddedConfig(token=token), f"#token={token}"
 
 
-def _stay(program: str, server: EmbeddedServer, wanted: Wanted) -> None:
+def _stay(program: str, server: EmbeddedServer, wanted: EmbeddedOptions) -> None:
     """Keep serving after the report is written; an interrupt only ends this wait."""
     from acuity.agents.embedded.presence import EMPTY
 

@@ -27,7 +27,7 @@ from acuity.tiny.evaluate.choices import ALL, INPUT, POOLINGS, SPLITS, TOO_FEW, 
 
 if TYPE_CHECKING:
     from acuity.tiny.evaluate.bootstrap import Interval
-    from acuity.tiny.evaluate.evaluation import Comparison, Evaluation, Ranked
+    from acuity.tiny.evaluate.evaluation import Evaluation, ModelRanking, RankedModel
 
 USAGE: Final = "MODEL... --features FILE [options]"
 ONE: Final = "acuity.evaluation/1"
@@ -118,7 +118,7 @@ def _one(found: Evaluation) -> list[str]:
     return lines + [line for note in found.notes for line in style.paragraph("yellow", note)]
 
 
-def _several(found: Comparison) -> list[str]:
+def _several(found: ModelRanking) -> list[str]:
     style = Style(sys.stdout)
     if not found.ranked:
         return ["no model could be evaluated"]
@@ -151,7 +151,7 @@ def _samples(found: Evaluation) -> str:
     return f"{what}{rows} of {found.features}, split {found.split}"
 
 
-def _verdict(entry: Ranked) -> str:
+def _verdict(entry: RankedModel) -> str:
     if entry.to_next is None:
         return ""
     word = "better" if entry.better_than_next else "not distinguishable"

@@ -34,7 +34,7 @@ _OTHER_FORMATS: Final = (".csv", ".tsv", ".json", ".jsonl", ".xml", ".txt")
 _MOST_LINES: Final = 100_000
 
 
-class Clip(NamedTuple):
+class ListedPair(NamedTuple):
     """A line of the list."""
 
     line: int
@@ -76,7 +76,7 @@ def _check_name(output: str) -> None:
         )
 
 
-def read_list(path: str) -> list[Clip]:
+def read_list(path: str) -> list[ListedPair]:
     """The clips of a list; raises EvaluationError with the line that can't be used."""
     try:
         with open(path, newline="", encoding="utf-8-sig") as file:
@@ -98,7 +98,7 @@ def read_list(path: str) -> list[Clip]:
     return clips
 
 
-def _clips(path: str, reader: csv.DictReader[str]) -> Iterator[Clip]:
+def _clips(path: str, reader: csv.DictReader[str]) -> Iterator[ListedPair]:
     names = reader.fieldnames or []
     missing = [name for name in _REQUIRED if name not in names]
     if missing:
@@ -121,7 +121,7 @@ def _clips(path: str, reader: csv.DictReader[str]) -> Iterator[Clip]:
         if _CRF in names:
             more[_CRF] = int(_number(path, line, _CRF, given(_CRF), whole=True))
         distorted = given("dis")
-        yield Clip(
+        yield ListedPair(
             line,
             os.path.join(folder, given("ref")),
             os.path.join(folder, distorted),
@@ -142,7 +142,7 @@ def _number(path: str, line: int, name: str, text: str, *, whole: bool = False) 
     return value
 
 
-def _measured(path: str, clip: Clip) -> dict[str, Any]:
+def _measured(path: str, clip: ListedPair) -> dict[str, Any]:
     """The frames of a clip and their features; raises AcuityError that names the line."""
     from acuity.scoring.request import Request
     from acuity.scoring.run import run_request
@@ -158,7 +158,7 @@ def _measured(path: str, clip: Clip) -> dict[str, Any]:
 
 
 class _Writer:
-    def __init__(self, name: str, first: Clip) -> None:
+    def __init__(self, name: str, first: ListedPair) -> None:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
@@ -168,7 +168,7 @@ class _Writer:
         self._schema = pa.schema(kinds)
         self._writer = pq.ParquetWriter(name, self._schema, compression="zstd")
 
-    def add(self, clip: Clip, columns: dict[str, Any]) -> int:
+    def add(self, clip: ListedPair, columns: dict[str, Any]) -> int:
         import pyarrow as pa
 
         rows = len(columns["frame"])

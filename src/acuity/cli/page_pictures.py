@@ -11,11 +11,11 @@ if TYPE_CHECKING:
     from acuity.cli.terminal.progress import ProgressDisplay
     from acuity.comparison.report import CompareReport
     from acuity.frames.request import Listener, WorstProgress
-    from acuity.report.page.page_document import Picture
+    from acuity.report.page.page_document import PagePicture
     from acuity.scoring.report import ScoreReport
     from acuity.scoring.request import Request
 
-Shown: TypeAlias = "tuple[list[Picture], str | None]"  # and why there are none
+Shown: TypeAlias = "tuple[list[PagePicture], str | None]"  # and why there are none
 Watch: TypeAlias = "Callable[[Interruptible], None]"  # is told whom a signal should ask to end
 PAGE: Final = "html"  # the format that shows pictures
 DEFAULT: Final = 6

@@ -26,7 +26,7 @@ from acuity.report.write import SHOWN, check_output, write_report
 from acuity.text import one_line
 
 if TYPE_CHECKING:
-    from acuity.report.page.page_document import Picture
+    from acuity.report.page.page_document import PagePicture
     from acuity.report.source import ReportSource
 
 SURPLUS: Final = "a call shows one report, so show this one in a call of its own"
@@ -89,7 +89,7 @@ def _write(found: ReadReport, arguments: argparse.Namespace, target: str, format
     write_report(found.source, target, format, extra=extra)
 
 
-def _pictures(source: ReportSource, folder: str) -> list[Picture]:
+def _pictures(source: ReportSource, folder: str) -> list[PagePicture]:
     """The pictures of a folder of `acuity worst`, whose scores have to be those of a column of the report."""
     from acuity.frames.page_pictures import folder_pictures
     from acuity.report.page.column_names import is_score

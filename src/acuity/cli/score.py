@@ -38,7 +38,7 @@ from acuity.cli.terminal.score_plot import clip_seconds, plot, score_plot
 from acuity.cli.terminal.style import Style, clock, columns, count, wrapped_columns
 from acuity.measure import Results, Segment
 from acuity.measure.pooling import Method
-from acuity.models.choose import VIEWINGS, Choice
+from acuity.models.choose import VIEWINGS, ModelChoice
 from acuity.report import check_output
 from acuity.report.tables import Table
 from acuity.scoring.fronts import ACUITY
@@ -92,7 +92,7 @@ def score_and_report(reference: str, distorted: str) -> int:
     return run(parser.parse_args([reference, distorted]))
 
 
-def announce(pairing: Source, models: list[AnyModel], choice: Choice | None) -> None:
+def announce(pairing: Source, models: list[AnyModel], choice: ModelChoice | None) -> None:
     """Print, before the first frame, what is compared, with which models and why."""
     style = Style(sys.stderr)
     rows: list[tuple[str, str, str]] = []
@@ -114,7 +114,7 @@ def announce(pairing: Source, models: list[AnyModel], choice: Choice | None) -> 
     print("\n".join(wrapped_columns(rows, style, "dim")), file=sys.stderr)
 
 
-def _why(choice: Choice) -> str:
+def _why(choice: ModelChoice) -> str:
     if choice.by == "viewing":
         return choice.reason
     *most, last = VIEWINGS

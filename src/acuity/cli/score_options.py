@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable
 from fractions import Fraction
 from typing import Any, Final, TypeAlias
 
-from acuity.cli.embedded import OPTIONS, Wanted
+from acuity.cli.embedded import OPTIONS, EmbeddedOptions
 from acuity.cli.getopt import BARE, Flag, UsageError, given_twice, whole
 from acuity.cli.page_pictures import HELP, MOST, PAGE, WITHOUT_PAGE
 from acuity.cli.terminal.graphics import plot_way
@@ -307,8 +307,8 @@ def videos(arguments: argparse.Namespace) -> tuple[str | None, str]:
     return arguments.reference, arguments.distorted
 
 
-def embedding(arguments: argparse.Namespace) -> Wanted:
-    return Wanted(**{field: getattr(arguments, flag.long) for field, flag in OPTIONS.items()})
+def embedding(arguments: argparse.Namespace) -> EmbeddedOptions:
+    return EmbeddedOptions(**{field: getattr(arguments, flag.long) for field, flag in OPTIONS.items()})
 
 
 def report_format(arguments: argparse.Namespace) -> str:

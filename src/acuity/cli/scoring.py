@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from acuity.scoring.report import ScoreReport
     from acuity.scoring.request import Request
     from acuity.scoring.run import AttachCallback, StartCallback, WatchCallback
-    from acuity.scoring.watched import Watched
+    from acuity.scoring.watched import WatchedRun
     from acuity.video.notes import Note
 
 
@@ -35,7 +35,7 @@ def score_with(
         return run_request(request, started=started, attach=attach, watch=watch)
     shown = progress
 
-    def attach_and_show(measurement: Measurement, watched: Watched) -> None:
+    def attach_and_show(measurement: Measurement, watched: WatchedRun) -> None:
         assert attach is not None
         measurement.gate.on_wait(shown.paused)
         attach(measurement, watched)

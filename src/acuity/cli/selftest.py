@@ -31,9 +31,9 @@ from acuity.scoring.selftest import (
     CLIPS,
     KINDS,
     TINY_BOUND,
-    Difference,
-    Row,
+    Mismatch,
     SelfTest,
+    SelftestRow,
     as_document,
     compare_libvmaf,
     find_engines,
@@ -57,7 +57,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    rows: list[Row] = []
+    rows: list[SelftestRow] = []
     lost: list[Unusable] = []
     with progress_line() as tell:
         tell("looking for backends")
@@ -94,10 +94,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _table(
-    rows: Sequence[Row], beside: Mapping[str, Difference], libvmaf: Libvmaf | None, style: Style
+    rows: Sequence[SelftestRow], beside: Mapping[str, Mismatch], libvmaf: Libvmaf | None, style: Style
 ) -> list[str]:
     """A line for each extractor or model, on all backends with the same result."""
-    alike: dict[tuple[str, str], list[Row]] = {}
+    alike: dict[tuple[str, str], list[SelftestRow]] = {}
     for name in dict.fromkeys(row.entry.name for row in rows):
         for row in rows:
             if row.entry.name == name:
@@ -114,13 +114,13 @@ def _table(
     return wrapped_columns(lines, style)
 
 
-def _result(row: Row) -> str:
+def _result(row: SelftestRow) -> str:
     if row.differences:
         return f"DIFFERS: {_worst(row)}"
     return f"{row.compared} " + (f"within {row.entry.bound:g}" if row.entry.bound else "equal")
 
 
-def _worst(row: Row) -> str:
+def _worst(row: SelftestRow) -> str:
     worst = row.differences[0]
     wrong = "there is none" if worst.found is None else f"it is {worst.found!r}, off by {worst.size:.1e}"
     more = f", and {count(len(row.differences) - 1, 'other')}" if row.differences[1:] else ""
@@ -135,7 +135,7 @@ def _backends(names: Iterable[str]) -> str:
     return ", ".join([f"cpu ({', '.join(sets)})", *cards] if sets else cards)
 
 
-def _summaries(rows: Sequence[Row]) -> list[str]:
+def _summaries(rows: Sequence[SelftestRow]) -> list[str]:
     """A sentence for each backend."""
     sentences = []
     for engine in dict.fromkeys(row.engine for row in rows):
@@ -152,7 +152,7 @@ def _summaries(rows: Sequence[Row]) -> list[str]:
     return sentences
 
 
-def _about_libvmaf(libvmaf: Libvmaf | None, beside: Mapping[str, Difference]) -> list[str]:
+def _about_libvmaf(libvmaf: Libvmaf | None, beside: Mapping[str, Mismatch]) -> list[str]:
     if libvmaf is None or not beside:
         return []
     name, worst = max(beside.items(), key=lambda one: one[1].size)

@@ -56,7 +56,7 @@ def _program(program: str, module: str, computing: Sequence[str] | None) -> int:
     return leave(code)
 
 
-class Card(NamedTuple):
+class CardChoice(NamedTuple):
     """The card that a command line asks for; None: any."""
 
     number: int | None = None
@@ -73,7 +73,7 @@ def begin_early(words: Sequence[str]) -> threading.Thread | None:
     return begin(card.number)
 
 
-def wanted_card(words: Sequence[str]) -> Card | None:
+def wanted_card(words: Sequence[str]) -> CardChoice | None:
     """The card that a command line asks for; None if it asks for another backend, or isn't understood."""
     given: dict[str, str] = {}
     rest = iter(words)
@@ -95,7 +95,7 @@ def wanted_card(words: Sequence[str]) -> Card | None:
         number.isascii() and number.isdigit() and len(number) <= _DIGITS
     ):
         return None
-    return Card(int(number) if number else None)
+    return CardChoice(int(number) if number else None)
 
 
 def leave(code: int) -> int:

@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from acuity.comparison.differences import Difference, Scored, difference
+from acuity.comparison.differences import Difference, EncodeFigures, difference
 from acuity.comparison.encoder_curves import CurvePoint, EncoderRate, encoder_rates
 from acuity.comparison.row import CompareRow
 
@@ -27,7 +27,7 @@ _COPY: Final = "identical"  # the note on a pair of files with the same content
 Frames = NDArray[np.int64]
 
 
-class Ranked(NamedTuple):
+class RankedRows(NamedTuple):
     """The rows of a reference that have a place, the best first, and those that have none."""
 
     reference: str
@@ -48,7 +48,7 @@ class Ranked(NamedTuple):
         return len(_known(row)) == self.most and not row.partial
 
 
-def rank(reference: str, rows: Sequence[CompareRow], *, lower_is_better: bool) -> Ranked:
+def rank(reference: str, rows: Sequence[CompareRow], *, lower_is_better: bool) -> RankedRows:
     """Rank the rows of a reference; rows without a score are neither ranked nor left out."""
     scored = [row for row in rows if row.ranked]
     left_out = [
@@ -75,7 +75,9 @@ def rank(reference: str, rows: Sequence[CompareRow], *, lower_is_better: bool) -
     found.sort(key=lambda entry: sign * entry[1])
     order = [row.name for row in scored]
     left_out.sort(key=lambda entry: order.index(entry[0].name))
-    return Ranked(reference, [row for row, _ in found], [mean for _, mean in found], shared, most, left_out)
+    return RankedRows(
+        reference, [row for row, _ in found], [mean for _, mean in found], shared, most, left_out
+    )
 
 
 def _is_copy(row: CompareRow) -> bool:
@@ -127,7 +129,7 @@ class Analysis:
     standings: list[Standing]  # by reference in the order given, the best first; those without a place last
     differences: list[Difference]  # the better one is `a`
     rates: list[EncoderRate]
-    rankings: list[Ranked]  # of each reference
+    rankings: list[RankedRows]  # of each reference
 
     def of(self, reference: str) -> list[Standing]:
         """The standings of one reference."""
@@ -183,9 +185,11 @@ def analyse(rows: Sequence[CompareRow], *, lower_is_better: bool, against: str |
 Between = Callable[[int, int], Difference | None]  # of two ranked rows, by their places
 
 
-def _differences(ranking: Ranked, lower_is_better: bool) -> Between:
+def _differences(ranking: RankedRows, lower_is_better: bool) -> Between:
     """The difference of two ranked rows of a reference, each computed once."""
-    rows = [Scored(row.name, row.report, row.column) for row in ranking.rows if row.report and row.column]
+    rows = [
+        EncodeFigures(row.name, row.report, row.column) for row in ranking.rows if row.report and row.column
+    ]
 
     @cache
     def between(a: int, b: int) -> Difference | None:

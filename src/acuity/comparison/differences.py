@@ -79,7 +79,7 @@ class Difference(NamedTuple):
         }
 
 
-class Scored(NamedTuple):
+class EncodeFigures(NamedTuple):
     """One encode's figures of a column."""
 
     name: str
@@ -88,7 +88,11 @@ class Scored(NamedTuple):
 
 
 def difference(
-    a: Scored, b: Scored, only: NDArray[np.int64] | None = None, *, lower_is_better: bool = False
+    a: EncodeFigures,
+    b: EncodeFigures,
+    only: NDArray[np.int64] | None = None,
+    *,
+    lower_is_better: bool = False,
 ) -> Difference | None:
     """The difference of two encodes of one reference; None if no frame has a figure of both.
 
@@ -145,7 +149,7 @@ def interval(values: Floats, block: int) -> tuple[float, float]:
     return mean + float(low), mean + float(high)
 
 
-def _paired(a: Scored, b: Scored) -> tuple[NDArray[np.int64], Floats]:
+def _paired(a: EncodeFigures, b: EncodeFigures) -> tuple[NDArray[np.int64], Floats]:
     """The numbers of the frames that both have a figure of, and a - b."""
     (one, first), (other, second) = (
         (np.asarray(side.report.results.frames, np.int64), side.report.results.columns[side.column])

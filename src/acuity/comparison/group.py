@@ -1,4 +1,4 @@
-"""Group: pairs with one reference, scored in step by one thread each, on the worker threads of all.
+"""Groups: pairs with one reference, scored in step by one thread each, on the worker threads of all.
 
 Memory is bounded by the group: for each pair some pictures of its encode (read ahead, under way, looked back
 at) and a decoder with few threads; once, a window of the reference's pictures.
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from acuity.errors import AcuityError, ClosedError
 from acuity.measure.crew import Crew
-from acuity.scoring.run import Beside, run_request
+from acuity.scoring.run import SharedRun, run_request
 from acuity.video.pairs.pair_options import AUTO
 from acuity.video.readers.open import RawGeometry, open_as, says_its_size
 from acuity.video.readers.shared import SharedReader
@@ -119,7 +119,7 @@ def most_pairs(request: ComparisonRequest, reference: str, wanted: int) -> int:
 
 
 @dataclass(eq=False)
-class Group:
+class ReferenceGroup:
     """Scores pairs that have one reference; `finished` is called for each in the thread that scored it."""
 
     request: ComparisonRequest
@@ -191,7 +191,7 @@ class Group:
                 running_mean=False,
                 every=_EVERY,
                 watch=watch,
-                beside=Beside(crew, (open_reference, open_distorted)),
+                beside=SharedRun(crew, (open_reference, open_distorted)),
                 share=len(self.runs),
             )
             run.finished = True

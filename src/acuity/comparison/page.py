@@ -16,7 +16,7 @@ import numpy as np
 from acuity import __version__
 from acuity.comparison.row import FAILED, NOT_FINISHED, PARTIAL, CompareRow
 from acuity.comparison.tables import (
-    Figure,
+    FigureColumn,
     all_figures,
     differences_table,
     figure_of,
@@ -25,7 +25,16 @@ from acuity.comparison.tables import (
     score_figure,
 )
 from acuity.errors import Remedy
-from acuity.report.page.page_document import Card, Column, Page, PageNote, Picture, RatePoint, Rates, Series
+from acuity.report.page.page_document import (
+    FigureTile,
+    Page,
+    PageColumn,
+    PageNote,
+    PagePicture,
+    RatePoint,
+    Rates,
+    Series,
+)
 
 if TYPE_CHECKING:
     from acuity.comparison.report import CompareReport, Extras
@@ -77,7 +86,7 @@ def drawn_rows(report: CompareReport) -> list[CompareRow]:
     return [row for row in report.ranking if row.report is not None]
 
 
-def _cards(report: CompareReport) -> Iterator[Card]:
+def _cards(report: CompareReport) -> Iterator[FigureTile]:
     score = score_figure(report)
     ranked = [standing for standing in report.analysis.standings if standing.place is not None]
     several = len(report.references) > 1
@@ -86,31 +95,33 @@ def _cards(report: CompareReport) -> Iterator[Card]:
             row = standing.row
             word = "highest, with ties" if standing.shared else "best"
             where = f" of {os.path.basename(row.reference)}" if several else ""
-            yield Card(
+            yield FigureTile(
                 row.name, f"{row.score:.{score.decimals}f}", f"{word}{where}, {score.title}{_rate(row)}"
             )
     if len(ranked) > 1 and not several and (last := ranked[-1]).place != 1:
         row = last.row
-        yield Card(row.name, f"{row.score:.{score.decimals}f}", f"lowest, {score.title}{_rate(row)}")
+        yield FigureTile(row.name, f"{row.score:.{score.decimals}f}", f"lowest, {score.title}{_rate(row)}")
     for rate in report.analysis.rates:
         if rate.percent is not None and (rate.reference is None or not several):
-            yield Card(f"BD-rate of {rate.encoder}", f"{rate.percent:+.2f} %", f"against {rate.against}")
+            yield FigureTile(
+                f"BD-rate of {rate.encoder}", f"{rate.percent:+.2f} %", f"against {rate.against}"
+            )
     for title, number in (
         ("Failed", report.count(FAILED)),
         ("Not finished", report.count(NOT_FINISHED) + report.count(PARTIAL)),
     ):
         if number:
-            yield Card(title, str(number), f"of {len(report.rows)} encodes; see the notes", "warning")
+            yield FigureTile(title, str(number), f"of {len(report.rows)} encodes; see the notes", "warning")
 
 
 def _rate(row: CompareRow) -> str:
     return "" if row.kbps is None else f" at {row.kbps:,.0f} kbit/s"
 
 
-def _series(row: CompareRow, report: ScoreReport, figures: Sequence[Figure]) -> Series:
+def _series(row: CompareRow, report: ScoreReport, figures: Sequence[FigureColumn]) -> Series:
     results = report.results
     columns = [
-        Column(
+        PageColumn(
             figure.key,
             figure.title,
             "score" if figure.key in report.scores else "metric",
@@ -127,7 +138,7 @@ def _series(row: CompareRow, report: ScoreReport, figures: Sequence[Figure]) -> 
     return Series(row.name, np.asarray(results.frames, np.int64), columns, known)
 
 
-def _pooled(row: CompareRow, figure: Figure) -> Iterator[tuple[str, str]]:
+def _pooled(row: CompareRow, figure: FigureColumn) -> Iterator[tuple[str, str]]:
     for label, method in _FIGURES:
         if method == "harmonic_mean" and not figure.harmonic:
             continue
@@ -203,7 +214,7 @@ INTERRUPTED: Final = "there are no pictures: the comparison was interrupted"
 
 def compare_pictures(
     report: CompareReport, scoring: Request, count: int, progress: Listener | None = None
-) -> tuple[list[Picture], str | None]:
+) -> tuple[list[PagePicture], str | None]:
     """At most `count` pictures for compare_page(), and why there are none, if so.
 
     `scoring` is how all pairs were scored. Each encode that is shown is read once more, with its reference.
@@ -223,7 +234,7 @@ def compare_pictures(
     for a, b, frame in contrasts:
         for row in (a, b):
             wanted.setdefault(row.name, []).append(frame)
-    drawn: dict[str, list[Picture]] = {}
+    drawn: dict[str, list[PagePicture]] = {}
     reasons: list[str] = []
     for row in [row for row in report.ranking if row.name in wanted]:
         if row.report is None:
@@ -263,8 +274,8 @@ def _contrasts(report: CompareReport, count: int) -> Iterator[Contrast]:
 
 
 def _in_contrast(
-    report: CompareReport, contrasts: list[Contrast], drawn: dict[str, list[Picture]]
-) -> Iterator[Picture]:
+    report: CompareReport, contrasts: list[Contrast], drawn: dict[str, list[PagePicture]]
+) -> Iterator[PagePicture]:
     """The frames that differ, each of the better encode first."""
     figure = score_figure(report)
     pictures = {(name, one.frame): one for name, shown in drawn.items() for one in shown}

@@ -19,7 +19,7 @@ from acuity.report.write import write_document
 from acuity.video.notes import Level
 
 if TYPE_CHECKING:
-    from acuity.report.page.page_document import Picture
+    from acuity.report.page.page_document import PagePicture
 
 SCHEMA: Final = "acuity.compare/1"
 
@@ -147,7 +147,7 @@ class Extras(NamedTuple):
     pools: Sequence[str] = ()
     command: str | None = None
     spell: Callable[[Remedy], str] = Remedy.plain
-    pictures: Sequence[Picture] = ()
+    pictures: Sequence[PagePicture] = ()
     no_pictures: str | None = None
 
 

@@ -17,14 +17,14 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from acuity.cache_file import CacheFile, cache_path, engine_build
-from acuity.comparison.group import Group, PairRun, most_pairs, reads_twice
+from acuity.comparison.group import PairRun, ReferenceGroup, most_pairs, reads_twice
 from acuity.comparison.report import CompareReport
 from acuity.comparison.row import CompareRow, is_part, with_rate
 from acuity.errors import AcuityError
 from acuity.models.choose import model_digests
 from acuity.scoring.kept_report import can_be_kept, packed, unpacked
 from acuity.scoring.resume import asked
-from acuity.scoring.run import Wanted
+from acuity.scoring.run import WantedMetrics
 from acuity.video.file_digest import Identity, file_digest, identity
 from acuity.video.local_file import local_size
 
@@ -85,7 +85,7 @@ class Comparison:
         self._news = threading.Event()  # a pair has ended
         self._runs = [PairRun(index, pair) for index, pair in enumerate(request.pairs)]
         self._rows: dict[int, CompareRow] = {}
-        self._memory = Memory(request.cache) if request.remember else None
+        self._memory = ComparisonCache(request.cache) if request.remember else None
         self._keys: dict[int, PairKey | None] = {}  # under which rows are remembered
 
     def interrupt(self) -> bool:
@@ -100,7 +100,7 @@ class Comparison:
             for group in self._groups():
                 if self._stop.is_set():
                     break
-                Group(self._request, group, self._stop, self._finish).run(self._wait)
+                ReferenceGroup(self._request, group, self._stop, self._finish).run(self._wait)
                 self._tell()
         finally:
             if self._memory is not None:
@@ -198,7 +198,7 @@ class PairKey(NamedTuple):
     same: bool = False  # whether both have the same content, and the same stream is read
 
 
-class Memory:
+class ComparisonCache:
     """The cache file of comparisons; trouble with it is noted and costs nothing but time."""
 
     def __init__(self, path: str | None) -> None:
@@ -226,7 +226,7 @@ class Memory:
                 "guess": request.guess,
                 "order": request.sequential_first,
                 "request": _asked(request),
-                "models": model_digests(map(str, Wanted.of(request).models), request.viewing),
+                "models": model_digests(map(str, WantedMetrics.of(request).models), request.viewing),
             }
         except (AcuityError, OSError, TypeError, ValueError):  # scoring has the sentence for it
             return None

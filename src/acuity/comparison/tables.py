@@ -21,7 +21,7 @@ _DECIMALS: Final = 2  # of a model's score
 _UNITS: Final = ("B", "kB", "MB", "GB", "TB")
 
 
-class Figure(NamedTuple):
+class FigureColumn(NamedTuple):
     """A column of figures of each row."""
 
     title: str
@@ -40,33 +40,35 @@ class Figure(NamedTuple):
         return list(dict.fromkeys([*(_POOLS if self.harmonic else _PLAIN_POOLS), *pools]))
 
 
-def score_figure(report: CompareReport) -> Figure:
+def score_figure(report: CompareReport) -> FigureColumn:
     """What rows are ranked by; without a single score, VMAF."""
     found = next((row.report for row in report.rows if row.report is not None), None)
     figures = [] if found is None else _figures(found)
-    return figures[0] if figures else Figure("VMAF", "vmaf", _DECIMALS)
+    return figures[0] if figures else FigureColumn("VMAF", "vmaf", _DECIMALS)
 
 
-def _figures(report: ScoreReport) -> list[Figure]:
+def _figures(report: ScoreReport) -> list[FigureColumn]:
     """The scores of models, then the metrics asked for, each once."""
-    found = {name: Figure("VMAF" if name == "vmaf" else name, name, _DECIMALS) for name in report.scores}
+    found = {
+        name: FigureColumn("VMAF" if name == "vmaf" else name, name, _DECIMALS) for name in report.scores
+    }
     for headline in report.headlines:
         metric, key = headline.metric, headline.key
         title = metric.name if key in (metric.key, metric.name) else f"{metric.name} ({key})"
         found.setdefault(
-            key, Figure(title, key, metric.decimals, metric.better, metric.unit, metric.harmonic)
+            key, FigureColumn(title, key, metric.decimals, metric.better, metric.unit, metric.harmonic)
         )
     return list(found.values())
 
 
-def all_figures(report: CompareReport) -> list[Figure]:
+def all_figures(report: CompareReport) -> list[FigureColumn]:
     found = {
         figure.key: figure for row in report.rows if row.report is not None for figure in _figures(row.report)
     }
     return list(found.values())
 
 
-def figure_of(row: CompareRow, figure: Figure, method: str = "mean") -> float | None:
+def figure_of(row: CompareRow, figure: FigureColumn, method: str = "mean") -> float | None:
     """A pooled figure of a row; None where it has none."""
     if row.report is None or not len(row.report.results.columns.get(figure.key, ())):
         return None

@@ -81,7 +81,7 @@ _TRANSFERS: Final = {
 }
 
 
-class Reading(NamedTuple):
+class LightReading(NamedTuple):
     """How samples are read as light."""
 
     matrix: str  # a key of WEIGHTS
@@ -158,7 +158,7 @@ class Ssimulacra2(Extractor):
             return f"ssimulacra2 reads red, green and blue with the transfer {found.transfer}{usual}{wide}"
         return f"ssimulacra2 reads the samples with {found}"
 
-    def _read(self, geometry: Geometry) -> Reading:
+    def _read(self, geometry: Geometry) -> LightReading:
         """The meaning of the samples; raises UnfitPictureError for tags that it can't read."""
         tags, assumed = geometry.colour, []
         if geometry.finer:
@@ -189,7 +189,7 @@ class Ssimulacra2(Extractor):
         wide = primaries if primaries in _WIDE else None
         if geometry.finer:  # RGB has neither, and this is what it comes as
             matrix, full_range = "bt709", True
-        return Reading(matrix, full_range, transfer, wide, tuple(assumed))
+        return LightReading(matrix, full_range, transfer, wide, tuple(assumed))
 
     def colour(self, geometry: Geometry) -> Colour:
         """The meaning of the samples of these pictures."""

@@ -26,7 +26,7 @@ from acuity.frames.pick import Pick, pick_worst
 from acuity.frames.previews import FrameFiles, compressed, rgb_samples, sample_aspect
 from acuity.frames.report import SCHEMA
 from acuity.frames.request import DEFAULT_APART, MAX_FRAMES, Listener, WorstProgress, nobody
-from acuity.report.page.page_document import Picture
+from acuity.report.page.page_document import PagePicture
 from acuity.report.write import WRITERS, check_output
 from acuity.scoring.report import ScoreReport
 from acuity.scoring.request import Request
@@ -46,7 +46,7 @@ def page_pictures(
     also: Sequence[int] = (),
     budget: int = BUDGET,
     progress: Listener | None = None,
-) -> tuple[list[Picture], str | None]:
+) -> tuple[list[PagePicture], str | None]:
     """Pictures of at most `count` worst frames, the worst first, and why there are none, if so.
 
     The frames with the numbers `also` come after them, also if they are among the worst.
@@ -78,7 +78,7 @@ def _without(report: ScoreReport) -> str | None:
 
 def _drawn(
     request: Request, report: ScoreReport, count: int, also: Sequence[int], budget: int, tell: Listener
-) -> tuple[list[Picture], str | None]:
+) -> tuple[list[PagePicture], str | None]:
     before = identities(request, report)
     check_unchanged(request, before)  # before both are read in vain
     picks, reason = _picks(request, report, count, tell)
@@ -143,10 +143,10 @@ def frame_pictures(reference: Rgb8, distorted: Rgb8, heat: Rgb8) -> dict[str, Rg
     return {"reference": reference, "distorted": distorted, "difference": difference, "heat": heat}
 
 
-def page_picture(found: Pick, files: FrameFiles, description: str, region: Shares | None) -> Picture:
+def page_picture(found: Pick, files: FrameFiles, description: str, region: Shares | None) -> PagePicture:
     """The record of a frame for pages."""
     urls = files.urls()
-    return Picture(
+    return PagePicture(
         frame=found.frame,
         score=found.score,
         description=description,
@@ -183,7 +183,7 @@ def folder_pictures(
     *,
     count: int = MAX_FRAMES,
     budget: int = BUDGET,
-) -> list[Picture]:
+) -> list[PagePicture]:
     """The pictures of at most so many frames, the worst first; raises InputError.
 
     `scores` are those of the report by frame: pictures of another clip's frames are refused.
@@ -237,7 +237,7 @@ def _entry(entry: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _picture(folder: Path, document: dict[str, Any], entry: dict[str, Any], budget: int) -> Picture:
+def _picture(folder: Path, document: dict[str, Any], entry: dict[str, Any], budget: int) -> PagePicture:
     files = {kind: folder / entry[name] for kind, name in _FILES.items()}
     samples = {kind: rgb_samples(path) for kind, path in files.items()}
     if len({picture.shape for picture in samples.values()}) > 1:

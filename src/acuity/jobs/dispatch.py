@@ -20,7 +20,7 @@ from acuity.scoring.fronts import sentence
 
 
 @dataclass(eq=False, slots=True)
-class Entry:
+class QueuedJob:
     """A queued or running job and its progress listeners. Only the service changes it, on the event loop."""
 
     spec: JobSpec
@@ -86,7 +86,7 @@ logger: Final = logging.getLogger(__name__)
 _ATTEMPTS: Final = 3  # workers that may end before they take a job
 
 
-class Dispatcher:
+class JobDispatcher:
     """Runs at most config.workers jobs and a short one, and queues at most config.queue; waiting jobs learn
     their position.
 
@@ -96,7 +96,7 @@ class Dispatcher:
     """
 
     def __init__(
-        self, config: JobsConfig, on_start: Callable[[Entry], None], on_end: Callable[[Entry], None]
+        self, config: JobsConfig, on_start: Callable[[QueuedJob], None], on_end: Callable[[QueuedJob], None]
     ) -> None:
         """`on_start` is also called for a job that waits again."""
         self._config = config
@@ -104,7 +104,7 @@ class Dispatcher:
         self._on_end = on_end
         self._turns = _turns(config)
         self._asking: asyncio.TimerHandle | None = None  # asks for turns again
-        self._running: dict[Entry, asyncio.Task[None]] = {}
+        self._running: dict[QueuedJob, asyncio.Task[None]] = {}
         self.pool = Pool(config)
 
     @property
@@ -125,7 +125,7 @@ class Dispatcher:
             self._asking = None
         self._turns.close()
 
-    def admit(self, entry: Entry) -> None:
+    def admit(self, entry: QueuedJob) -> None:
         """Start a job or queue it; raises JobError, such as QueueFull."""
         if self._turns.enter(entry.client, entry, short=entry.spec.short):
             self._begin(entry)
@@ -133,7 +133,7 @@ class Dispatcher:
             self._update_positions()
             self._ask_later()
 
-    def stop(self, entry: Entry, status: Status, reason: JobError) -> None:
+    def stop(self, entry: QueuedJob, status: Status, reason: JobError) -> None:
         """End a job with this status. If it runs, its worker has been killed when this returns."""
         if entry.over.is_set() or entry.stop_reason is not None:
             return
@@ -163,7 +163,7 @@ class Dispatcher:
         for entry in tuple(self._running):
             self.stop(entry, "interrupted", _stopping(entry, "ran"))
 
-    def _begin(self, entry: Entry) -> None:
+    def _begin(self, entry: QueuedJob) -> None:
         entry.position = None
         self._running[entry] = asyncio.get_running_loop().create_task(self._work(entry))
 
@@ -187,7 +187,7 @@ class Dispatcher:
         self._update_positions()
         self._ask_later()
 
-    async def _work(self, entry: Entry) -> None:
+    async def _work(self, entry: QueuedJob) -> None:
         failure: JobError | None = None
         try:
             if entry.stop_reason is None:
@@ -209,7 +209,7 @@ class Dispatcher:
             self._settle(entry, failure)
         self._update_positions()
 
-    def _wait_again(self, entry: Entry) -> JobError | None:
+    def _wait_again(self, entry: QueuedJob) -> JobError | None:
         """Let a job that was no short work begin anew at another place; returns why it can't."""
         entry.status, entry.started, entry.progress, entry.gives_way = "queued", None, None, False
         try:
@@ -221,7 +221,7 @@ class Dispatcher:
         self._on_start(entry)
         return None
 
-    async def _result(self, entry: Entry) -> str:
+    async def _result(self, entry: QueuedJob) -> str:
         """The result's JSON text; raises JobError."""
         entry.status, entry.started, entry.progress = "running", time.time(), None
         self._on_start(entry)
@@ -235,7 +235,7 @@ class Dispatcher:
             for timer in timers:
                 timer.cancel()
 
-    async def _run_on_worker(self, entry: Entry) -> str:
+    async def _run_on_worker(self, entry: QueuedJob) -> str:
         """Run the job on a worker; try another if that one ends before it has taken the job."""
         tail = ""
         for _ in range(_ATTEMPTS):
@@ -254,16 +254,16 @@ class Dispatcher:
                 self.pool.give_back(worker)
         raise not_started(entry.spec.title, tail)
 
-    def _time_out(self, entry: Entry) -> None:
+    def _time_out(self, entry: QueuedJob) -> None:
         text = f"'{entry.spec.title}' took longer than {entry.limit:g} seconds and was stopped"
         self.stop(entry, "failed", JobTimeout(f"{text}; {entry.limit_remedy}"))
 
-    def _give_way(self, entry: Entry) -> None:
+    def _give_way(self, entry: QueuedJob) -> None:
         entry.gives_way = True
         if entry.worker is not None:
             entry.worker.kill()
 
-    def _settle(self, entry: Entry, failure: JobError | None) -> None:
+    def _settle(self, entry: QueuedJob, failure: JobError | None) -> None:
         status: Status = "completed" if failure is None else "failed"
         if entry.stop_reason is not None:
             status, failure = entry.stop_reason
@@ -273,10 +273,10 @@ class Dispatcher:
         self._on_end(entry)
 
 
-def _turns(config: JobsConfig) -> Turns[Entry]:
+def _turns(config: JobsConfig) -> Turns[QueuedJob]:
     limits = config.workers, config.queue, config.queue_each, config.running_each
     return Turns(*limits) if config.turns is None else SharedTurns(config.turns, *limits)
 
 
-def _stopping(entry: Entry, meanwhile: str) -> JobError:
+def _stopping(entry: QueuedJob, meanwhile: str) -> JobError:
     return JobCancelled(f"the server stopped while '{entry.spec.title}' {meanwhile}: submit it again")

@@ -13,7 +13,7 @@ from typing import Any, Final, TypeAlias
 
 from acuity.errors import JobCancelled, JobError, JobTimeout, StoreError
 from acuity.jobs.config import JobsConfig
-from acuity.jobs.dispatch import Dispatcher, Entry, without_traceback
+from acuity.jobs.dispatch import JobDispatcher, QueuedJob, without_traceback
 from acuity.jobs.elsewhere import Elsewhere, SharedJobs, Siblings
 from acuity.jobs.job import Job, JobOutcome, JobSpec, JobsStats, Progress, ProgressListener, Status, new_id
 from acuity.jobs.progress import Forwarder
@@ -48,13 +48,13 @@ class Jobs:
         self._config = config
         self._shared = shared
         self._tasks_known = {*TASKS, *config.extra_tasks}
-        self._entries: dict[str, Entry] = {}  # jobs whose end is not stored yet
+        self._entries: dict[str, QueuedJob] = {}  # jobs whose end is not stored yet
         self._unsaved: deque[str] = deque()
         self._listeners: dict[object, ChangeListener] = {}
         self._listeners_to_all: dict[object, ChangeListener] = {}  # to jobs of other processes, too
         self._counts: Counter[str] = Counter()
         self._writing: set[asyncio.Future[None]] = set()
-        self._dispatcher = Dispatcher(config, self._started, self._ended)
+        self._dispatcher = JobDispatcher(config, self._started, self._ended)
         self._store = Store(config)
         self._elsewhere = Elsewhere(self._store, shared)
         self._siblings = Siblings(
@@ -99,7 +99,7 @@ class Jobs:
     ) -> JobOutcome:
         """Run a job and wait for its result; raises JobError. Cancelling the wait cancels the job."""
         limit = spec.time_limit or self._config.time_limit
-        entry: Entry | None = None
+        entry: QueuedJob | None = None
         forwarder = None if progress is None else Forwarder(progress)
         try:
             entry = self._admit(spec, client, limit, _CALL_REMEDY, forwarder)
@@ -250,7 +250,7 @@ class Jobs:
 
     def _admit(
         self, spec: JobSpec, client: str, limit: float, remedy: str, forwarder: Forwarder | None = None
-    ) -> Entry:
+    ) -> QueuedJob:
         """A new job, running or waiting; raises JobError."""
         if not self._open:
             raise JobError("the server is stopping and takes no more work: try again when it is back")
@@ -265,7 +265,7 @@ class Jobs:
             raise JobError(f"'{spec.title}' can't be sent to a worker: {error}") from error
         # Where the limit is the job's own, submitting it is no way around.
         own = {None: remedy, self._config.time_limit: _OWN_REMEDY, self._config.submitted_limit: _JOB_REMEDY}
-        entry = Entry(spec, one_line(client), message, limit, own.get(spec.time_limit, _SPLIT))
+        entry = QueuedJob(spec, one_line(client), message, limit, own.get(spec.time_limit, _SPLIT))
         if forwarder is not None:
             entry.listeners.add(forwarder)
         self._dispatcher.admit(entry)
@@ -289,7 +289,7 @@ class Jobs:
         if entry is not None:
             self._dispatcher.stop(entry, "cancelled", _cancelled(entry))
 
-    def _store_progress(self, entry: Entry) -> None:
+    def _store_progress(self, entry: QueuedJob) -> None:
         """Store a job's progress now and then, for the server's other processes and other nodes."""
 
         async def save(progress: Progress) -> None:
@@ -306,11 +306,11 @@ class Jobs:
         if entry.progress is not None:
             forwarder.send(entry.progress)
 
-    def _started(self, entry: Entry) -> None:
+    def _started(self, entry: QueuedJob) -> None:
         self._write(self._store.do(Database.start, entry.id, entry.started))
         self._announce(entry)
 
-    def _ended(self, entry: Entry) -> None:
+    def _ended(self, entry: QueuedJob) -> None:
         self._counts[entry.status] += 1
         self._counts["timeouts"] += isinstance(entry.failure, JobTimeout)
         if entry.storing is not None:
@@ -321,7 +321,7 @@ class Jobs:
         )
         self._announce(entry)
 
-    async def _save(self, entry: Entry, written: Awaitable[None]) -> None:
+    async def _save(self, entry: QueuedJob, written: Awaitable[None]) -> None:
         """Drop a finished job from memory once it is stored."""
         try:
             await written
@@ -340,7 +340,7 @@ class Jobs:
         task.add_done_callback(self._writing.discard)
         return task
 
-    def _announce(self, entry: Entry) -> None:
+    def _announce(self, entry: QueuedJob) -> None:
         job = entry.snapshot()
         if self._shared is not None:
             self._shared.tell(job, entry.text)
@@ -356,7 +356,7 @@ class Jobs:
             except Exception:
                 logger.exception("a listener to job changes failed")
 
-    async def _wait_here(self, entry: Entry, forwarder: Forwarder | None = None) -> Job:
+    async def _wait_here(self, entry: QueuedJob, forwarder: Forwarder | None = None) -> Job:
         if forwarder is not None:
             entry.listeners.add(forwarder)
             if entry.progress is not None:
@@ -364,7 +364,7 @@ class Jobs:
         await self._settled(entry)
         return entry.snapshot()
 
-    async def _settled(self, entry: Entry) -> None:
+    async def _settled(self, entry: QueuedJob) -> None:
         """Wait for the end of a job of this process, and until others who may be asked for it know it."""
         await entry.over.wait()
         if self._config.turns is not None and entry.saving is not None:
@@ -373,7 +373,7 @@ class Jobs:
             await self._shared.told(entry.id)
 
 
-def _cancelled(entry: Entry) -> JobCancelled:
+def _cancelled(entry: QueuedJob) -> JobCancelled:
     return JobCancelled(f"'{entry.spec.title}' was cancelled")
 
 

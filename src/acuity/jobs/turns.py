@@ -84,7 +84,7 @@ def check_room(line: Sequence[Ticket], client: str, limit: int, each: int) -> No
 Item = TypeVar("Item")
 
 
-class Place(NamedTuple):
+class JobLane(NamedTuple):
     """Where a job runs."""
 
     client: str
@@ -104,7 +104,7 @@ class Turns(Generic[Item]):
         self._each = limit if each is None else each
         self._most = max(1, places - 1) if most is None else most
         self._waiting: dict[Ticket, Item] = {}
-        self._running: dict[Item, Place] = {}
+        self._running: dict[Item, JobLane] = {}
         self._number = 0
 
     def open(self) -> None:
@@ -193,13 +193,13 @@ class Turns(Generic[Item]):
 
     def _place_for(
         self, mine: Container[Ticket], line: list[Ticket], free: dict[bool, int], running: Counter[str]
-    ) -> tuple[Ticket, Place] | None:
+    ) -> tuple[Ticket, JobLane] | None:
         """A ticket of mine whose turn it is, and its place, which is then no longer free."""
         for short in sorted(free):
             ticket = chosen(line, running, self._most, short=short)
             if ticket is not None and ticket in mine:
                 self._take(free[short], ticket)
-                return ticket, Place(ticket.client, short, free.pop(short))
+                return ticket, JobLane(ticket.client, short, free.pop(short))
         return None
 
     # ---- what several processes do with files -------------------------------------------------------

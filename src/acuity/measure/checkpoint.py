@@ -14,7 +14,7 @@ from acuity.measure.agenda import Agenda
 from acuity.measure.collector import Collector
 
 
-class Figures(NamedTuple):
+class ColumnFigures(NamedTuple):
     """The figures of one column, and which of them exist."""
 
     values: NDArray[np.float64]
@@ -30,7 +30,7 @@ class Checkpoint(NamedTuple):
 
     frames: int
     subject: dict[str, Any]  # what was measured, in plain values: equal for measurements of the same figures
-    columns: Mapping[str, Figures]
+    columns: Mapping[str, ColumnFigures]
 
     @classmethod
     def of(cls, agenda: Agenda, collector: Collector, frames: int) -> Self:
@@ -39,7 +39,7 @@ class Checkpoint(NamedTuple):
         for key in _computed(agenda):
             if collector.has(key):
                 values, written = collector.table([key], frames)
-                columns[key] = Figures(values[:, 0], written)
+                columns[key] = ColumnFigures(values[:, 0], written)
         return cls(frames, _subject(agenda), columns)
 
     def check(self, agenda: Agenda) -> None:
@@ -78,7 +78,7 @@ class Checkpoint(NamedTuple):
             written = np.unpackbits(packed, count=frames).astype(bool)
             values = np.full(frames, np.nan)
             values[written] = _decode(column["values"], "<f8")
-            columns[str(key)] = Figures(values, written)
+            columns[str(key)] = ColumnFigures(values, written)
         return cls(frames, dict(document["subject"]), columns)
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from acuity.features.extractor import Derivation, Extractor
 
 if TYPE_CHECKING:
-    from acuity.devices.cuda.batch import Figures
+    from acuity.devices.cuda.batch import BatchFigures
 
 _FIRST_ROOM: Final = 256
 
@@ -146,7 +146,7 @@ class Collector:
             for key, values in figures.items():
                 self._columns[key].write_all(indices, values)
 
-    def write_batch(self, batch: Iterable[Figures]) -> None:
+    def write_batch(self, batch: Iterable[BatchFigures]) -> None:
         """Store figures of several frames and derive what follows from them."""
         with self._lock:
             for numbers, figures in batch:

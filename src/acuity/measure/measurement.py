@@ -33,7 +33,7 @@ from acuity.measure.steering import (
     is_same_model,
     swap_model,
 )
-from acuity.measure.worker import AnyScheduler, Dispatcher, First, WorkItem, dispatch
+from acuity.measure.worker import AnyScheduler, DeviceDispatcher, First, WorkItem, dispatch
 from acuity.video.card_picture import CardPicture
 
 if TYPE_CHECKING:
@@ -205,7 +205,7 @@ class Measurement(Readings):
         done = self._unscheduled + (self._scheduler.done if self._scheduler else 0)
         return BoundarySnapshot(self._frames, done, self._frames - 1)
 
-    def _start(self, pictures: Pair) -> AnyScheduler | Dispatcher:
+    def _start(self, pictures: Pair) -> AnyScheduler | DeviceDispatcher:
         if not self._agenda.measured:
             raise FeatureError("there is nothing to measure: add a model or a feature first")
         assert self._intake.geometry is not None
@@ -225,7 +225,7 @@ class Measurement(Readings):
         weakref.finalize(self, self._scheduler.close)
         return self._scheduler
 
-    def _dispatched(self, geometry: Geometry, pictures: Pair) -> AnyScheduler | Dispatcher:
+    def _dispatched(self, geometry: Geometry, pictures: Pair) -> AnyScheduler | DeviceDispatcher:
         uploads = not all(isinstance(picture, CardPicture) for picture in pictures)
         first = First(self._agenda.plans.at(self._frames), uploads)
         return dispatch(geometry, first, self._collector, self._devices, self.threads, self._crew)

@@ -73,7 +73,7 @@ class ExtractorSet:
             extractor.check_size(geometry)
 
 
-class Group(NamedTuple):
+class ExtractorGroup(NamedTuple):
     """Extractors that one runner computes."""
 
     kind: type[Extractor]
@@ -88,7 +88,7 @@ class Group(NamedTuple):
 class Plan:
     """The work of one frame."""
 
-    groups: tuple[Group, ...]
+    groups: tuple[ExtractorGroup, ...]
     extractors: Mapping[str, Extractor] = field(compare=False)  # by identity
     every_frame: bool = field(compare=False)  # whether frames that subsampling leaves out need work too
     lookback: int = field(compare=False)  # how many earlier pairs of pictures it needs
@@ -105,7 +105,7 @@ def make_plan(extractors: Iterable[Extractor]) -> Plan:
     for extractor in merged:
         groups.setdefault((type(extractor), extractor.sharing), []).append(extractor)
     return Plan(
-        groups=tuple(Group(kind, tuple(members)) for (kind, _), members in groups.items()),
+        groups=tuple(ExtractorGroup(kind, tuple(members)) for (kind, _), members in groups.items()),
         extractors=MappingProxyType({extractor.identity: extractor for extractor in merged}),
         every_frame=any(extractor.every_frame for extractor in merged),
         lookback=max((extractor.lookback for extractor in merged), default=0),

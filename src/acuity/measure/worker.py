@@ -14,7 +14,7 @@ from acuity.devices.device import Conveyor, Device, DeviceRunner, Lane, device_f
 from acuity.errors import CardMemoryError
 from acuity.features.extractor import Extractor, Frame, Geometry
 from acuity.measure.collector import Collector
-from acuity.measure.plan import NOTHING, Group, Plan
+from acuity.measure.plan import NOTHING, ExtractorGroup, Plan
 from acuity.measure.scheduler import Scheduler
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class Share:
         self._devices = devices
         self._geometry = geometry
 
-    def groups(self, plan: Plan) -> list[Group]:
+    def groups(self, plan: Plan) -> list[ExtractorGroup]:
         def mine(kind: type[Extractor]) -> bool:
             return device_for(self._devices, kind, self._geometry) is self.device
 
@@ -60,7 +60,7 @@ def worker_factory(geometry: Geometry, collector: Collector, share: Share) -> Ma
     def make_worker(known_lanes: Lanes) -> Callable[[WorkItem], None]:
         current = NOTHING
         # Of the current plan only: frames come in order, so an old plan doesn't come back.
-        runners: dict[Group, DeviceRunner] = {}
+        runners: dict[ExtractorGroup, DeviceRunner] = {}
         lane = known_lanes.get(place) or known_lanes.setdefault(place, share.device.lane(geometry))
 
         def work(job: WorkItem) -> None:
@@ -92,7 +92,7 @@ class ConveyorWorker:
         self._share = share
         self._conveyor: Conveyor = share.device.conveyor(geometry)
         self._plan = NOTHING
-        self._runners: dict[Group, Any] = {}
+        self._runners: dict[ExtractorGroup, Any] = {}
 
     @property
     def most(self) -> int:
@@ -143,7 +143,7 @@ class ConveyorWorker:
         self._plan, self._runners = plan, runners
         return finished
 
-    def _prepare(self, plan: Plan, runners: Mapping[Group, Any]) -> None:
+    def _prepare(self, plan: Plan, runners: Mapping[ExtractorGroup, Any]) -> None:
         if runners:
             self._conveyor.prepare(plan.planes, list(runners.values()), uploads=self._uploads)
 
@@ -240,7 +240,7 @@ class First(NamedTuple):
     uploads: bool  # whether its pictures lie in the machine's memory
 
 
-class Dispatcher:
+class DeviceDispatcher:
     """Gives each frame to the devices that compute its extractors, with the interface of a Scheduler."""
 
     def __init__(self, parts: Sequence[tuple[Share, AnyScheduler]]) -> None:
@@ -290,7 +290,7 @@ def dispatch(
     devices: Sequence[Device],
     threads: int,
     crew: Crew | None,
-) -> AnyScheduler | Dispatcher:
+) -> AnyScheduler | DeviceDispatcher:
     """The scheduler for frames of this geometry; raises CardMemoryError."""
     parts: list[tuple[Share, AnyScheduler]] = []
     try:
@@ -298,9 +298,9 @@ def dispatch(
             share = Share(device, devices, geometry)
             parts.append((share, _scheduler(geometry, first, collector, share, threads, crew)))
     except BaseException:
-        Dispatcher(parts).close()
+        DeviceDispatcher(parts).close()
         raise
-    return parts[0][1] if len(parts) == 1 else Dispatcher(parts)
+    return parts[0][1] if len(parts) == 1 else DeviceDispatcher(parts)
 
 
 def _scheduler(

@@ -53,7 +53,7 @@ VIEWINGS: Final = {
 }
 
 
-class Choice(NamedTuple):
+class ModelChoice(NamedTuple):
     """The model that 'auto' stands for, and the reason."""
 
     model: str
@@ -81,12 +81,12 @@ def models_for_viewing(word: str) -> tuple[str, str]:
 
 def choose(
     width: int, height: int, rate: Fraction | None, viewing: str | None = None, display: str = "native"
-) -> Choice:
+) -> ModelChoice:
     """The model for pictures of this size, frame rate and viewing condition."""
     if viewing is None:
         name = model_for_size(width, height)
         of = f", the size of a {display} display" if display != "native" else ""
-        return Choice(name, "resolution", f"the default for pictures of {width}x{height}{of}")
+        return ModelChoice(name, "resolution", f"the default for pictures of {width}x{height}{of}")
     usual, fast = models_for_viewing(viewing)
     if rate is None:
         shown = "at an unknown frame rate, taken for a usual one"
@@ -94,7 +94,7 @@ def choose(
         shown = f"at {float(rate):.6g} frames a second, a {'high' if rate >= _HIGH_RATE else 'usual'} rate"
     at = f", at the {width}x{height} of a {display} display" if display != "native" else ""
     reason = f"VMAF v1 for {find_viewing(viewing).seen}{at}, {shown}"
-    return Choice(fast if rate is not None and rate >= _HIGH_RATE else usual, "viewing", reason)
+    return ModelChoice(fast if rate is not None and rate >= _HIGH_RATE else usual, "viewing", reason)
 
 
 _SIZES: Final = ((1920, 1080), (3840, 2160))  # of the displays that 'auto' has a model for

@@ -82,7 +82,7 @@ Stamp = tuple[int, int] | None  # of a file or folder: when it changed last, and
 
 
 @dataclass(frozen=True, slots=True)
-class Watched:
+class WatchedPaths:
     """Paths, and their time stamps and sizes at one moment."""
 
     paths: tuple[str, ...]
@@ -108,8 +108,8 @@ class ModelFiles:
 
     files: tuple[ModelFile, ...]  # in order of name
     variable: str | None  # the value of ACUITY_MODEL_PATH
-    watched_folders: Watched
-    watched_files: Watched
+    watched_folders: WatchedPaths
+    watched_files: WatchedPaths
     settled: bool  # False: read so soon after a change that another could go unnoticed
 
     def is_current(self, *, thorough: bool = True) -> bool:
@@ -139,7 +139,7 @@ def list_model_files(more: Sequence[Path] = ()) -> ModelFiles:
                 kind = _kind(path, source, right_in=place == folder)
                 name = path.name.removesuffix(path.suffix)
                 found.setdefault(path, ModelFile(name, path, folder, _size(path), kind))
-    watched = Watched.now(seen_folders), Watched.now(seen_files)
+    watched = WatchedPaths.now(seen_folders), WatchedPaths.now(seen_files)
     return ModelFiles(
         files=tuple(sorted(_settle(found.values()), key=lambda file: (file.name, str(file.path)))),
         variable=variable,

@@ -11,13 +11,13 @@ from acuity.errors import Remedy
 from acuity.measure.results import Results
 from acuity.measure.segments import Segment
 from acuity.models import load_model
-from acuity.models.choose import AUTO, Choice
+from acuity.models.choose import AUTO, ModelChoice
 from acuity.scoring.metrics import headlines
 from acuity.scoring.report import ScoreReport
 from acuity.scoring.request import Request
-from acuity.scoring.run import Wanted
+from acuity.scoring.run import WantedMetrics
 from acuity.video.notes import Note
-from acuity.video.pairs.clock import Timeline
+from acuity.video.pairs.clock import PairTimes
 
 _PLAIN = ("input", "bitdepth", "threads", "instruction_set", "seconds", "backend", "computed_by")
 
@@ -59,8 +59,8 @@ def unpacked(request: Request, head: str, arrays: bytes) -> ScoreReport:
     """The report of this request that was packed; raises ValueError, KeyError or TypeError."""
     about = json.loads(head)
     results = _results(about["results"], arrays)
-    choice = None if about["choice"] is None else Choice(*about["choice"])
-    wanted = Wanted.of(request)
+    choice = None if about["choice"] is None else ModelChoice(*about["choice"])
+    wanted = WantedMetrics.of(request)
     specs = [choice.model if model == AUTO and choice else model for model in wanted.models]
     models = (
         [load_model(spec) if isinstance(spec, str) else spec for spec in specs] if request.predict else []
@@ -73,7 +73,7 @@ def unpacked(request: Request, head: str, arrays: bytes) -> ScoreReport:
         choice=choice,
         headlines=headlines(wanted.metrics, {model.name: results.label(model.name) for model in models}),
         notes=[_note(*entry) for entry in about["notes"]],
-        timeline=Timeline.from_document(about["timeline"]),
+        timeline=PairTimes.from_document(about["timeline"]),
         **{name: about[name] for name in _PLAIN},
         card=about.get("card"),  # earlier entries have none
     )

@@ -17,15 +17,15 @@ from numpy.typing import NDArray
 from acuity.errors import InputError, MissingExtra, Remedy
 from acuity.measure.pooling import POOLS, Method
 from acuity.measure.results import Results
-from acuity.models.choose import Choice
+from acuity.models.choose import ModelChoice
 from acuity.models.inputs import AnyModel as AnyModel
 from acuity.models.model import Model, ModelCollection
 from acuity.report.document import plain
 from acuity.video.notes import Note
-from acuity.video.pairs.clock import Timeline
+from acuity.video.pairs.clock import PairTimes
 
 if TYPE_CHECKING:
-    from acuity.report.page.page_document import Picture
+    from acuity.report.page.page_document import PagePicture
     from acuity.scoring.metrics import Headline
     from acuity.scoring.request import Request
     from acuity.scoring.resume import Partial
@@ -45,11 +45,11 @@ class ScoreReport:
 
     results: Results
     models: list[AnyModel]  # those that predicted, in the order given, the tiny one last
-    choice: Choice | None  # of the model that 'auto' stood for
+    choice: ModelChoice | None  # of the model that 'auto' stood for
     notes: list[Note]
     input: dict[str, Any]  # the two videos and how they were compared, ready for JSON
     bitdepth: int  # of the pictures as they were compared
-    timeline: Timeline
+    timeline: PairTimes
     threads: int
     instruction_set: str
     seconds: float  # of wall time, for decoding and scoring
@@ -157,7 +157,7 @@ class ScoreReport:
         *,
         command: str | None = None,
         spell: Callable[[Remedy], str] = Remedy.plain,
-        pictures: Sequence[Picture] = (),
+        pictures: Sequence[PagePicture] = (),
         no_pictures: str | None = None,
     ) -> None:
         """Write a report as `acuity score -o` does; the name says the format, unless it is given.
@@ -176,7 +176,7 @@ class ScoreReport:
         format: str,
         command: str | None = None,
         spell: Callable[[Remedy], str] = Remedy.plain,
-        pictures: Sequence[Picture] = (),
+        pictures: Sequence[PagePicture] = (),
         no_pictures: str | None = None,
     ) -> dict[str, Any]:
         """What a report of this format has besides the figures."""

@@ -16,7 +16,7 @@ from acuity.measure.feed import ProgressCallback, feed
 from acuity.measure.measurement import Measurement
 from acuity.models.choose import (
     AUTO,
-    Choice,
+    ModelChoice,
     choose,
     find_viewing,
     model_display,
@@ -27,7 +27,7 @@ from acuity.scoring.report import AnyModel, ScoreReport
 from acuity.scoring.request import Request
 from acuity.scoring.run_notes import Source as Source
 from acuity.scoring.run_notes import about_devices, about_figures, about_tiny, explained, remarks
-from acuity.scoring.watched import Watched, file_identity
+from acuity.scoring.watched import WatchedRun, file_identity
 from acuity.video.notes import warning
 from acuity.video.pairs.colour import colour_tags
 from acuity.video.pairs.lone_video import LoneVideo
@@ -48,9 +48,9 @@ if TYPE_CHECKING:
     from acuity.video.readers.reader import BaseReader
 
 # Called before the first frame with the pairing, the models, and the choice that 'auto' stands for.
-StartCallback = Callable[[Source, list[AnyModel], Choice | None], None]
+StartCallback = Callable[[Source, list[AnyModel], ModelChoice | None], None]
 # Called with the measurement before its first frame.
-AttachCallback = Callable[[Measurement, Watched], None]
+AttachCallback = Callable[[Measurement, WatchedRun], None]
 # Called with the measurement when its frames begin to be fed, to interrupt it.
 WatchCallback = Callable[[Measurement], None]
 
@@ -64,7 +64,7 @@ def run_request(
     started: StartCallback | None = None,
     attach: AttachCallback | None = None,
     watch: WatchCallback | None = None,
-    beside: Beside | None = None,
+    beside: SharedRun | None = None,
     share: int = 1,
 ) -> ScoreReport:
     """Score; raises AcuityError. Readers that were handed in are closed at the end, come what may.
@@ -91,14 +91,14 @@ def run_request(
                 video.close()
 
 
-class Beside(NamedTuple):
+class SharedRun(NamedTuple):
     """What runs of several requests at once share; no figure depends on it."""
 
     crew: Crew  # worker threads
     openers: tuple[Opener, Opener]  # of the reference and the distorted video
 
 
-class Wanted(NamedTuple):
+class WantedMetrics(NamedTuple):
     """The models, features and metrics of a request, after its metrics are looked up."""
 
     models: list[str | AnyModel]
@@ -111,7 +111,7 @@ class Wanted(NamedTuple):
         return [metric for metric in self.metrics if metric.rate_option]
 
     @classmethod
-    def of(cls, request: Request) -> Wanted:
+    def of(cls, request: Request) -> WantedMetrics:
         metrics = find_metrics(request.metrics)
         models = list(request.models)
         if request.no_reference:
@@ -142,7 +142,7 @@ def _run(
     request: Request,
     measurement: Measurement,
     opened: Opened,
-    beside: Beside | None,
+    beside: SharedRun | None,
     fed: Callable[..., bool],
     started: StartCallback | None,
     attach: AttachCallback | None,
@@ -151,7 +151,7 @@ def _run(
     videos = [video for video in (request.reference, request.distorted) if video is not None]
     files = tuple(map(file_identity, videos))
     # Before a file is opened, so that a typing error costs nothing; the features also decide what is read.
-    wanted = Wanted.of(request)
+    wanted = WantedMetrics.of(request)
     models = [model if model == AUTO else _load(model) for model in wanted.models]
     tiny = _load_tiny(request)
     automatic = AUTO in models
@@ -238,14 +238,14 @@ def _run(
         )
 
 
-def _watched(request: Request, metrics: Sequence[Metric], pairing: Source) -> Watched:
+def _watched(request: Request, metrics: Sequence[Metric], pairing: Source) -> WatchedRun:
     def name(video: object) -> str | None:
         return os.path.basename(video) or None if isinstance(video, str | os.PathLike) else None
 
     asked = [metric for metric in metrics if metric.feature]
     videos = request.reference, request.distorted
     files = [os.fspath(video) for video in videos if isinstance(video, str | os.PathLike)]
-    return Watched(
+    return WatchedRun(
         name(request.reference),
         name(request.distorted),
         pairing.length,
@@ -256,7 +256,7 @@ def _watched(request: Request, metrics: Sequence[Metric], pairing: Source) -> Wa
 
 
 def _open(
-    request: Request, opening: OpenOptions, options: PairOptions, beside: Beside | None = None
+    request: Request, opening: OpenOptions, options: PairOptions, beside: SharedRun | None = None
 ) -> Source:
     """The pair, or with no_reference the distorted video."""
     said, (ref, dis) = request.geometry, request.streams
@@ -335,7 +335,9 @@ def _load(model: str | AnyModel) -> AnyModel:
     return load_model(model) if isinstance(model, str) else model
 
 
-def _later_extractors(request: Request, wanted: Wanted, models: Sequence[str | AnyModel]) -> list[Extractor]:
+def _later_extractors(
+    request: Request, wanted: WantedMetrics, models: Sequence[str | AnyModel]
+) -> list[Extractor]:
     """What is added when size and rate are known, or may be; FeatureError if it can't be measured.
 
     Models that go by size are not among them: they are known to work, and read luma only.

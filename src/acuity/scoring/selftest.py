@@ -39,7 +39,7 @@ TINY_BOUND: Final = 1e-4
 _BOUNDS: Final = {"xpsnr": 1e-13}
 
 
-class Clip(NamedTuple):
+class MadeClip(NamedTuple):
     """A made-up clip."""
 
     width: int
@@ -58,14 +58,14 @@ class Clip(NamedTuple):
 # Even and odd sizes, as small as CAMBI, MS-SSIM and SpEED take them; one is large enough for SpEED at half
 # scale, as in VMAF v1 for phones. libvmaf drops chroma at the edge of odd 4:2:0, so odd sizes are 4:4:4.
 CLIPS: Final = (
-    Clip(352, 320, "420", 8),
-    Clip(229, 181, "444", 8),
-    Clip(336, 322, "420", 10),
-    Clip(325, 323, "444", 10),
+    MadeClip(352, 320, "420", 8),
+    MadeClip(229, 181, "444", 8),
+    MadeClip(336, 322, "420", 10),
+    MadeClip(325, 323, "444", 10),
 )
 
 
-class Entry(NamedTuple):
+class GoldenEntry(NamedTuple):
     """A golden entry: what an extractor or a model has to give."""
 
     kind: str  # one of KINDS
@@ -86,14 +86,14 @@ class Engine(NamedTuple):
     name: str
     devices: Sequence[Device]
 
-    def computes(self, entry: Entry) -> bool:
+    def computes(self, entry: GoldenEntry) -> bool:
         """Whether it computes the entry by itself: a card leaves some extractors to the CPU."""
         if entry.kind != "extractor":
             return True
         return device_for(self.devices, EXTRACTORS[entry.name]) is self.devices[0]
 
 
-class Difference(NamedTuple):
+class Mismatch(NamedTuple):
     """A figure that isn't the golden one."""
 
     figure: str
@@ -107,13 +107,13 @@ class Difference(NamedTuple):
         return math.inf if math.isnan(off) else off
 
 
-class Row(NamedTuple):
+class SelftestRow(NamedTuple):
     """A golden entry on one engine."""
 
-    entry: Entry
+    entry: GoldenEntry
     engine: str
     found: Mapping[str, Sequence[float | None]]  # by name, one for each clip
-    differences: tuple[Difference, ...]  # of more than the entry's bound, the largest first
+    differences: tuple[Mismatch, ...]  # of more than the entry's bound, the largest first
 
     @property
     def compared(self) -> int:
@@ -121,9 +121,9 @@ class Row(NamedTuple):
         return len(self.found) * len(CLIPS)
 
 
-def read_golden(path: Path = GOLDEN) -> list[Entry]:
+def read_golden(path: Path = GOLDEN) -> list[GoldenEntry]:
     """The entries of the table."""
-    return [Entry(**entry) for entry in json.loads(path.read_text())["entries"]]
+    return [GoldenEntry(**entry) for entry in json.loads(path.read_text())["entries"]]
 
 
 def all_features(name: str) -> dict[str, bool]:
@@ -146,8 +146,8 @@ def find_engines(backends: Sequence[str] = ()) -> tuple[list[Engine], list[Unusa
 class SelfTest:
     """Checks the golden entries on one engine after the other."""
 
-    def __init__(self, entries: Iterable[Entry]) -> None:
-        self.entries: list[Entry] = []  # those that can be checked here
+    def __init__(self, entries: Iterable[GoldenEntry]) -> None:
+        self.entries: list[GoldenEntry] = []  # those that can be checked here
         self.missing: list[Unusable] = []  # required ones that can't, and why
         self.skipped: list[Unusable] = []  # others, and why
         self._models: dict[str, AnyModel] = {}
@@ -172,7 +172,7 @@ class SelfTest:
         """The pictures of each clip."""
         return [clip.pairs() for clip in CLIPS]
 
-    def check(self, engine: Engine, tell: Callable[[str], None]) -> Iterator[Row]:
+    def check(self, engine: Engine, tell: Callable[[str], None]) -> Iterator[SelftestRow]:
         """Compute everything on an engine, and compare it; raises BackendError if the engine fails."""
         entries = [entry for entry in self.entries if engine.computes(entry)]
         features = [entry.name for entry in entries if entry.kind == "extractor"]
@@ -183,7 +183,7 @@ class SelfTest:
         for entry in entries:
             columns = {name: [figures.get(name) for figures in found] for name in entry.figures}
             wrong = [one for one in _compared(entry, columns) if one.size > entry.bound]
-            yield Row(entry, engine.name, columns, tuple(sorted(wrong, key=lambda one: -one.size)))
+            yield SelftestRow(entry, engine.name, columns, tuple(sorted(wrong, key=lambda one: -one.size)))
 
 
 def load(kind: str, name: str) -> AnyModel:
@@ -214,12 +214,12 @@ def measure(
     return {name: results.pool(name) for name in results.columns} | dict(results.aggregate)
 
 
-def compare_libvmaf(test: SelfTest, libvmaf: Libvmaf, tell: Callable[[str], None]) -> dict[str, Difference]:
+def compare_libvmaf(test: SelfTest, libvmaf: Libvmaf, tell: Callable[[str], None]) -> dict[str, Mismatch]:
     """The largest difference of libvmaf from the golden digits, by the names of the entries that it has."""
     entries = [entry for entry in test.entries if entry.libvmaf is not None]
     features = {entry.name: all_features(entry.name) for entry in entries if entry.kind == "extractor"}
     models = [entry.name for entry in entries if entry.kind == "model"]
-    found: dict[str, Difference] = {}
+    found: dict[str, Mismatch] = {}
     for clip, pairs in enumerate(test.clips):
         tell(f"libvmaf: clip {clip + 1} of {len(CLIPS)}")
         figures = libvmaf.figures(pairs, features, models)
@@ -232,16 +232,16 @@ def compare_libvmaf(test: SelfTest, libvmaf: Libvmaf, tell: Callable[[str], None
 
 
 def _compared(
-    entry: Entry, found: Mapping[str, Sequence[float | None]], first: int = 0
-) -> Iterator[Difference]:
+    entry: GoldenEntry, found: Mapping[str, Sequence[float | None]], first: int = 0
+) -> Iterator[Mismatch]:
     """Each figure beside its golden one, from the first of these clips on."""
     for name, figures in found.items():
         for clip, figure in enumerate(figures, first):
-            yield Difference(name, CLIPS[clip].name, entry.figures[name][clip], figure)
+            yield Mismatch(name, CLIPS[clip].name, entry.figures[name][clip], figure)
 
 
 def as_document(
-    test: SelfTest, rows: Sequence[Row], libvmaf: Libvmaf | None, beside: Mapping[str, Difference]
+    test: SelfTest, rows: Sequence[SelftestRow], libvmaf: Libvmaf | None, beside: Mapping[str, Mismatch]
 ) -> dict[str, Any]:
     """The results as plain values for JSON."""
     return {
@@ -262,7 +262,7 @@ def as_document(
     }
 
 
-def _entry(row: Row) -> dict[str, Any]:
+def _entry(row: SelftestRow) -> dict[str, Any]:
     return {
         "kind": row.entry.kind,
         "name": row.entry.name,
@@ -275,5 +275,5 @@ def _entry(row: Row) -> dict[str, Any]:
     }
 
 
-def _difference(one: Difference) -> dict[str, Any]:
+def _difference(one: Mismatch) -> dict[str, Any]:
     return {**one._asdict(), "difference": one.size}

@@ -59,7 +59,7 @@ WORKLOADS: Final = (
 )
 
 
-class Place(NamedTuple):
+class SpeedTarget(NamedTuple):
     """What computes: some threads of the CPU, or one card with the CPU beside it."""
 
     backend: str
@@ -91,7 +91,7 @@ class Unusable(NamedTuple):
 class Speed:
     """One workload at one place."""
 
-    place: Place
+    place: SpeedTarget
     workload: Workload
     frames: int
     seconds: float
@@ -105,12 +105,12 @@ class Speed:
         return self.frames / self.seconds
 
 
-def find_places(backends: Sequence[str] = ()) -> tuple[list[Place], list[Unusable]]:
+def find_places(backends: Sequence[str] = ()) -> tuple[list[SpeedTarget], list[Unusable]]:
     """The places of these backends, or of all there are; 'auto' is the backend that it would take.
 
     Raises BackendError for a name that no backend has, and if none of the named ones can be used.
     """
-    found: list[Place] = []
+    found: list[SpeedTarget] = []
     unusable: list[Unusable] = []
     wanted = list(dict.fromkeys(map(_meant, backends or BACKENDS)))
     for backend in wanted:
@@ -136,11 +136,11 @@ def _meant(backend: str) -> str:
     return name if number is None else f"{name}:{number}"
 
 
-def _places(backend: str) -> tuple[list[Place], list[Unusable]]:
+def _places(backend: str) -> tuple[list[SpeedTarget], list[Unusable]]:
     """The places of a backend, and what of it can't be used; raises BackendError for one card."""
     if backend == "cpu":
         devices = open_backend(backend).devices
-        return [Place(backend, threads, devices) for threads in sorted({1, available_threads()})], []
+        return [SpeedTarget(backend, threads, devices) for threads in sorted({1, available_threads()})], []
     if chosen_card(backend)[1] is not None:
         return [_card(backend)], []
     about = describe_backend(backend, probe=True)
@@ -151,9 +151,9 @@ def _places(backend: str) -> tuple[list[Place], list[Unusable]]:
     return places, [Unusable(name, str(problem)) for name, problem in problems.items() if problem]
 
 
-def _card(name: str) -> Place:
+def _card(name: str) -> SpeedTarget:
     devices = open_backend(name).devices
-    return Place(devices[0].name, available_threads(), devices, chosen_card(name)[1])
+    return SpeedTarget(devices[0].name, available_threads(), devices, chosen_card(name)[1])
 
 
 class SpeedRun:
@@ -166,7 +166,7 @@ class SpeedRun:
         self._now = now
         self._deadline = now() + seconds
         self._pictures: dict[int, Pairs] = {}  # by the device that has allocated them
-        self._first: dict[Workload, tuple[Place, Results]] = {}
+        self._first: dict[Workload, tuple[SpeedTarget, Results]] = {}
         self._interrupted = False
 
     def interrupt(self) -> bool:
@@ -186,7 +186,7 @@ class SpeedRun:
                 except UnfitPictureError as error:
                     raise UnfitPictureError(f"{workload.name} can't be measured: ", *error.args) from error
 
-    def measure(self, place: Place, workload: Workload, left: int) -> Speed | None:
+    def measure(self, place: SpeedTarget, workload: Workload, left: int) -> Speed | None:
         """Measure one of `left` that are still to do in its share of the time; None if it was interrupted."""
         begun = self._now()
         deadline = begun + max(self._deadline - begun, 0.0) / left
@@ -226,7 +226,9 @@ class SpeedRun:
         if self._interrupted:
             raise _Interrupted
 
-    def _run(self, place: Place, workload: Workload, pairs: Pairs, deadline: float) -> tuple[Results, float]:
+    def _run(
+        self, place: SpeedTarget, workload: Workload, pairs: Pairs, deadline: float
+    ) -> tuple[Results, float]:
         """Measure until the deadline, and a few frames at least; returns the figures and the seconds."""
         with Measurement(place.threads, backend=place.devices) as measurement:
             _add(workload, measurement)
@@ -252,7 +254,7 @@ class _Interrupted(Exception):
 
 
 def _differences(
-    workload: Workload, first: Place, expected: Results, place: Place, found: Results
+    workload: Workload, first: SpeedTarget, expected: Results, place: SpeedTarget, found: Results
 ) -> Iterable[str]:
     """A sentence for each column that isn't the same, bit for bit."""
     for name, column in expected.columns.items():

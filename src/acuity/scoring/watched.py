@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 FileIdentity: TypeAlias = Identity | None  # None: no file here, but a reader, a pattern or an address
 
 
-class Watched(NamedTuple):
+class WatchedRun(NamedTuple):
     """The files, how many frames there will be, when they are shown, and which metrics were asked for."""
 
     reference: str | None = None  # names of files without their folders, where they have some

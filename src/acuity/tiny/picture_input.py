@@ -36,7 +36,7 @@ _RGB_MEAN: Final = (0.485, 0.456, 0.406)
 _RGB_STD: Final = (0.229, 0.224, 0.225)
 
 
-class Colours(NamedTuple):
+class ColourCoding(NamedTuple):
     """How the samples of a video stand for colours; None: the matrix that players take."""
 
     matrix: str | None = None
@@ -100,7 +100,7 @@ class PictureInput(NamedTuple):
                 " as bilinear, nearest or bicubic, or give a model of this size",
             )
 
-    def tensor(self, frame: Frame, colours: Colours, filter: str) -> NDArray[np.floating]:
+    def tensor(self, frame: Frame, colours: ColourCoding, filter: str) -> NDArray[np.floating]:
         """The input for a frame: 1 x channels x rows x columns."""
         planes = self._rgb(frame.dis if self.pictures == ("dis",) else frame.ref, colours)
         planes = planes if planes is not None else self._luma(frame)
@@ -112,7 +112,7 @@ class PictureInput(NamedTuple):
             planes /= np.array(self.std, np.float32).reshape(-1, 1, 1)
         return np.ascontiguousarray(planes[np.newaxis], self.type)
 
-    def _rgb(self, picture: Picture, colours: Colours) -> Floats | None:
+    def _rgb(self, picture: Picture, colours: ColourCoding) -> Floats | None:
         if not self.uses_chroma:
             return None
         return rgb_planes(picture, colours.matrix, colours.full_range)

@@ -23,7 +23,7 @@ from acuity.text import bounded, note
 from acuity.tiny.feature_input import FeatureInput
 from acuity.tiny.graph import Graph, Tensor
 from acuity.tiny.options import TinyOptions
-from acuity.tiny.picture_input import Colours, PictureInput
+from acuity.tiny.picture_input import ColourCoding, PictureInput
 from acuity.tiny.session import Session
 from acuity.tiny.sidecar import Sidecar
 from acuity.video.picture import Picture
@@ -62,7 +62,7 @@ class Network:
         inputs = self.pictures or ((self.features,) if self.features else ())
         return any(entry.type == np.float16 for entry in inputs)
 
-    def score_frame(self, frame: Frame, colours: Colours) -> list[float]:
+    def score_frame(self, frame: Frame, colours: ColourCoding) -> list[float]:
         """The outputs for a frame's pictures, NaN if it can't judge them; NaN and infinity are handed on."""
         feeds = {entry.name: entry.tensor(frame, colours, self.options.resize) for entry in self.pictures}
         if not all(entry.judges(feeds[entry.name]) for entry in self.pictures):
@@ -139,8 +139,8 @@ class TinyModel(ReadsFeatures):
     network: Network
     sidecar: Sidecar = field(default_factory=Sidecar)
     signer: str | None = None  # who signed the file, if that was checked
-    colours: Colours = field(
-        default_factory=Colours
+    colours: ColourCoding = field(
+        default_factory=ColourCoding
     )  # of the pictures that will be scored; matters to RGB alone
     options: str = ""  # changed options, in the notation of --model: tiny models have none
 
@@ -177,7 +177,7 @@ class TinyModel(ReadsFeatures):
 
     def in_colours(self, matrix: str | None, full_range: bool) -> Self:
         """The model for pictures of this matrix and range, which a model of RGB must know."""
-        return replace(self, colours=Colours(matrix, full_range))
+        return replace(self, colours=ColourCoding(matrix, full_range))
 
     def feature_keys(self) -> list[str]:
         """The keys of the columns that outputs() takes, in order."""
@@ -264,7 +264,7 @@ class PictureExtractor(Extractor):
     options = ()
     features = ()
 
-    def __init__(self, network: Network, colours: Colours) -> None:
+    def __init__(self, network: Network, colours: ColourCoding) -> None:
         super().__init__()
         self.network = network
         self.colours = colours

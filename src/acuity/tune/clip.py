@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from acuity.errors import InputError, NoFramesError, TuneError, to_give
 from acuity.tune.encoders.hdr10 import Hdr10, read_hdr10
-from acuity.video.file_digest import Memory, file_digest
+from acuity.video.file_digest import DigestCache, file_digest
 from acuity.video.pairs.convert import Turn
 from acuity.video.picture import Picture
 from acuity.video.readers.open import OpenOptions, RawGeometry, open_as
@@ -74,7 +74,7 @@ class Clip:
         options = OpenOptions(fps=self.fps, guess=True, luma_only=luma_only, stream=self.stream)
         return ClipReader(open_as(self.path, self.geometry, options), self)
 
-    def digest(self, memory: Memory | None = None) -> str:
+    def digest(self, memory: DigestCache | None = None) -> str:
         """SHA-256 of the file's bytes, and of what else decides which frames are meant.
 
         `memory` knows the digests of large files that other processes have read.

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from acuity.tune.clip import Clip
     from acuity.tune.encoders import Encoder
     from acuity.tune.encoders.encoder import EncoderSettings
-    from acuity.tune.points.point import Scoring
+    from acuity.tune.points.point import PointScoring
     from acuity.tune.search.target import Target
 
 # Groups of settings, under which the help of a command lists them.
@@ -207,8 +207,8 @@ class TuneRequest:
             keyframe_interval=self.keyint,
         )
 
-    def scoring(self) -> Scoring:
-        from acuity.tune.points.point import Scoring
+    def scoring(self) -> PointScoring:
+        from acuity.tune.points.point import PointScoring
 
         if self.neg and self.vmaf_model != "auto":
             raise TuneError(
@@ -217,7 +217,7 @@ class TuneRequest:
                 to_give("vmaf_model", verb="another is named with"),
                 ": leave one of them out",
             )
-        return Scoring(
+        return PointScoring(
             model="version=vmaf_v0.6.1neg" if self.neg else self.vmaf_model,
             metrics=() if self.metric == "vmaf" else (self.metric,),
             viewing=self.viewing,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from acuity.errors import TuneError, to_give
 from acuity.tune.progress import Stopped
 from acuity.tune.shots.detect import Detection, known_shots
-from acuity.tune.shots.sampling import Sample, sample
+from acuity.tune.shots.sampling import SampledPieces, sample
 
 if TYPE_CHECKING:
     from acuity.tune.clip import Clip
@@ -24,7 +24,7 @@ class Material:
 
     clip: Clip
     whole: Clip
-    sample: Sample | None  # None: the clip is the whole
+    sample: SampledPieces | None  # None: the clip is the whole
 
     def target(self, target: Target) -> Target:
         """The target for trials: a size of the whole becomes the bitrate that keeps it."""

@@ -17,7 +17,7 @@ Identity = tuple[str, int, int, int, int]
 _DIGESTS: Final[dict[Identity, str]] = {}  # of the files that this process has read
 
 
-class Memory(Protocol):
+class DigestCache(Protocol):
     """Remembers documents by key; a cache file is one."""
 
     def document(self, key: str) -> Any: ...
@@ -32,7 +32,7 @@ def identity(path: str) -> Identity:
     return os.path.abspath(path), status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino
 
 
-def file_digest(path: str, memory: Memory | None = None) -> str:
+def file_digest(path: str, memory: DigestCache | None = None) -> str:
     """SHA-256 of a file's bytes, remembered while its size, times and inode stay the same."""
     about = identity(path)
     if about in _DIGESTS:

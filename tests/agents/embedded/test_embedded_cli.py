@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from acuity.cli.embedded import Wanted
+from acuity.cli.embedded import EmbeddedOptions
 from acuity.cli.main import Parser
 from acuity.cli.main import main as acuity
 from acuity.cli.score_options import configure, embedding
@@ -59,7 +59,7 @@ def paused(command: Command) -> Any:
 # ---- options ----------------------------------------------------------------------------------
 
 
-def asked(program: str, *options: str) -> Wanted:
+def asked(program: str, *options: str) -> EmbeddedOptions:
     """What both commands make of the same options."""
     if program == "vmaf":
         return parse(["-r", "a", "-d", "b", *options]).embedded
@@ -72,16 +72,16 @@ def asked(program: str, *options: str) -> Wanted:
 @pytest.mark.parametrize(
     ("options", "wanted"),
     [
-        (["--enable-mcp-http"], Wanted(http=0)),
-        (["--enable-mcp-http=8080"], Wanted(http=8080)),
-        (["--enable-mcp-http", "8080"], Wanted(http=8080)),
-        (["--mcp-wait", "--mcp-stay"], Wanted(wait=math.inf, stay=math.inf)),
-        (["--mcp-wait=2.5", "--mcp-stay", "10"], Wanted(wait=2.5, stay=10.0)),
-        (["--mcp-stay", "--mcp-stay-empty=9"], Wanted(stay=math.inf, stay_empty=9.0)),
-        (["--mcp-token-file", "t"], Wanted(token_file="t")),
+        (["--enable-mcp-http"], EmbeddedOptions(http=0)),
+        (["--enable-mcp-http=8080"], EmbeddedOptions(http=8080)),
+        (["--enable-mcp-http", "8080"], EmbeddedOptions(http=8080)),
+        (["--mcp-wait", "--mcp-stay"], EmbeddedOptions(wait=math.inf, stay=math.inf)),
+        (["--mcp-wait=2.5", "--mcp-stay", "10"], EmbeddedOptions(wait=2.5, stay=10.0)),
+        (["--mcp-stay", "--mcp-stay-empty=9"], EmbeddedOptions(stay=math.inf, stay_empty=9.0)),
+        (["--mcp-token-file", "t"], EmbeddedOptions(token_file="t")),
     ],
 )
-def test_values_that_may_be_left_out(program: str, options: list[str], wanted: Wanted) -> None:
+def test_values_that_may_be_left_out(program: str, options: list[str], wanted: EmbeddedOptions) -> None:
     assert asked(program, *options) == wanted
 
 

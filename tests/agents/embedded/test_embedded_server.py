@@ -64,7 +64,7 @@ def test_what_is_available() -> None:
         ({"config": {"queue_depth": 64}}, "is no EmbeddedConfig"),
         ({"total": "300"}, "total='300' is no number of frames"),
         ({"total": -1}, "total=-1 is no number of frames"),
-        ({"watched": 300}, "watched=300 is no Watched"),
+        ({"watched": 300}, "watched=300 is no WatchedRun"),
     ],
 )
 def test_arguments_are_checked_when_they_are_given(given: dict[str, Any], reason: str) -> None:

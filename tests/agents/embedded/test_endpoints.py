@@ -31,7 +31,7 @@ from endpoint_bench import (
     structured,
 )
 from longwire.product.app import build_server
-from longwire.wire.framing import FRAMINGS, Fault, FramingName
+from longwire.wire.framing import FRAMINGS, FramingFault, FramingName
 from longwire.wire.messages import parse
 from longwire.wire.quick import QuickAnswers
 from longwire.wire.serving import Handshake
@@ -114,7 +114,7 @@ async def test_two_descriptors(framing: FramingName) -> None:
                     while not frames:
                         frames = wire.feed(await ours.receive())
                     frame = frames.pop(0)
-                    assert not isinstance(frame, Fault)
+                    assert not isinstance(frame, FramingFault)
                     assert json.loads(frame)["id"] == number
             assert os.get_blocking(theirs_read)  # its flags are its owner's business
     finally:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from acuity.devices.cuda.hardware.card import Card, Memory
+from acuity.devices.cuda.hardware.card import Card, CardMemory
 
 _pointer_of = PYFUNCTYPE(c_void_p, py_object, c_char_p)(("PyCapsule_GetPointer", ctypes.pythonapi))
 # Where DLPack's structures have the tensor, and the tensor its device and its offset, in bytes.
@@ -28,7 +28,7 @@ class OnCard:
         self.samples = np.ascontiguousarray(samples)
         self.pitch = pitch or self.samples.shape[-1] * self.samples.itemsize
         rows = int(np.prod(self.samples.shape[:-1]))
-        self.memory: Memory = card.allocate(max(self.pitch * rows + offset, 1))
+        self.memory: CardMemory = card.allocate(max(self.pitch * rows + offset, 1))
         self.address = self.memory.address + offset
         self.number = card.properties.number
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from acuity.devices.cuda.hardware.card import Card, Stream
+from acuity.devices.cuda.hardware.card import Card, CardStream
 from acuity.errors import BackendError, CardLost, CardMemoryError
 from array_bench import EXPORTS, Export, columns, on_card, on_cpu, planes_of
 from emulated_card import needs_compiler
@@ -58,13 +58,13 @@ def test_nothing_is_uploaded_or_copied_that_lies_on_the_card(monkeypatch: pytest
     moved: list[tuple[str, int]] = []
 
     def counted(name: str, rows_of: Callable[..., int]) -> None:
-        done = getattr(Stream, name)
+        done = getattr(CardStream, name)
 
-        def move(stream: Stream, *given: Any) -> None:
+        def move(stream: CardStream, *given: Any) -> None:
             moved.append((name, rows_of(*given)))
             done(stream, *given)
 
-        monkeypatch.setattr(Stream, name, move)
+        monkeypatch.setattr(CardStream, name, move)
 
     counted("upload", lambda address, pitch, rows: rows.shape[0])
     counted("copy", lambda address, pitch, plane: plane.shape[0])
@@ -82,13 +82,13 @@ def test_nothing_is_uploaded_or_copied_that_lies_on_the_card(monkeypatch: pytest
 def test_what_the_cpu_computes_is_downloaded_once(monkeypatch: pytest.MonkeyPatch) -> None:
     card, frames = emulated_card(), random_frames(6, 40, 36, 8, layout="420")
     downloads: list[int] = []
-    download = Stream.download
+    download = CardStream.download
 
-    def counted(stream: Stream, into: Any, *place: Any) -> None:
+    def counted(stream: CardStream, into: Any, *place: Any) -> None:
         downloads.append(into.shape[0] if into.ndim == 2 else 0)
         download(stream, into, *place)
 
-    monkeypatch.setattr(Stream, "download", counted)
+    monkeypatch.setattr(CardStream, "download", counted)
     features = "float_moment", "float_psnr", "float_motion", "psnr"
     with on_card(card, *features) as measurement:
         for frame in frames:

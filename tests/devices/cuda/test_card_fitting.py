@@ -13,9 +13,9 @@ from acuity.devices import Opened
 from acuity.devices.cpu import CpuDevice
 from acuity.devices.cuda.backend import CudaDevice
 from acuity.devices.cuda.conveyor import CudaConveyor
-from acuity.devices.cuda.fitting import STREAMS, Fit, Needs, batch_frames, fits, memory_needed
+from acuity.devices.cuda.fitting import STREAMS, CardFit, Needs, batch_frames, fits, memory_needed
 from acuity.devices.cuda.hardware.card import Card
-from acuity.devices.cuda.stage import Group
+from acuity.devices.cuda.stage import TwinGroup
 from acuity.errors import BackendError, CardMemoryError
 from acuity.features import get_extractor
 from acuity.features.extractor import Geometry
@@ -41,15 +41,15 @@ def card(cuda: FakeCuda, tmp_path: Path) -> Card:
     return fake_card(cuda, tmp_path)
 
 
-def group(name: str) -> Group:
-    return Group(get_extractor(name), [get_extractor(name)()])
+def group(name: str) -> TwinGroup:
+    return TwinGroup(get_extractor(name), [get_extractor(name)()])
 
 
 def test_fits_become_smaller_down_to_one_frame_in_one_stream() -> None:
     found = list(fits(Geometry(1920, 1080, 8)))
-    assert found == [Fit(8, 3), Fit(4, 3), Fit(2, 3), Fit(1, 3), Fit(1, 2), Fit(1, 1)]
-    assert list(fits(LARGE)) == [Fit(1, 3), Fit(1, 2), Fit(1, 1)]
-    assert next(fits(SMALL)) == Fit(batch_frames(SMALL), STREAMS)
+    assert found == [CardFit(8, 3), CardFit(4, 3), CardFit(2, 3), CardFit(1, 3), CardFit(1, 2), CardFit(1, 1)]
+    assert list(fits(LARGE)) == [CardFit(1, 3), CardFit(1, 2), CardFit(1, 1)]
+    assert next(fits(SMALL)) == CardFit(batch_frames(SMALL), STREAMS)
 
 
 @pytest.mark.parametrize("geometry", [SMALL, Geometry(67, 51, 10, (34, 26))])
@@ -60,7 +60,7 @@ def test_what_is_needed_is_what_is_taken(
     groups = [group(name) for name in names]
     conveyor = CudaConveyor(card, geometry)
     conveyor.prepare(None, groups)
-    needed = memory_needed(card, Needs(geometry, None, groups), Fit(conveyor.most, STREAMS))
+    needed = memory_needed(card, Needs(geometry, None, groups), CardFit(conveyor.most, STREAMS))
     assert cuda.in_use() <= needed <= cuda.in_use() + 512 * len(cuda.blocks)
 
 
@@ -105,7 +105,7 @@ def test_a_frame_that_does_not_fit_is_told_with_what_would(cuda: FakeCuda, card:
     assert caught.value.free == 300 * MIB < caught.value.wanted
     assert cuda.in_use() == 0  # nothing is kept
     both = [group("vif"), group("motion")]
-    cuda.memory = memory_needed(card, Needs(LARGE, 1, both), Fit(1, 1)) - MIB
+    cuda.memory = memory_needed(card, Needs(LARGE, 1, both), CardFit(1, 1)) - MIB
     conveyor = CudaConveyor(card, LARGE)
     with pytest.raises(CardMemoryError, match="which would fit without vif or at 3840x2160: end"):
         conveyor.prepare(1, both)

@@ -10,7 +10,7 @@ import pytest
 from acuity.devices.cpu import CpuDevice
 from acuity.devices.cuda.backend import CudaDevice
 from acuity.devices.cuda.conveyor import CudaConveyor
-from acuity.devices.cuda.hardware.card import Stream
+from acuity.devices.cuda.hardware.card import CardStream
 from acuity.errors import InputError
 from acuity.features.extractor import Frame, Geometry
 from acuity.features.motion import Motion
@@ -76,13 +76,13 @@ def test_samples_that_are_too_deep_are_refused() -> None:
 
 def test_a_picture_that_is_shown_twice_is_uploaded_once(monkeypatch: pytest.MonkeyPatch) -> None:
     uploads: list[int] = []
-    upload = Stream.upload
+    upload = CardStream.upload
 
-    def counted(stream: Stream, address: int, pitch: int, rows: Any) -> None:
+    def counted(stream: CardStream, address: int, pitch: int, rows: Any) -> None:
         uploads.append(rows.shape[0])
         upload(stream, address, pitch, rows)
 
-    monkeypatch.setattr(Stream, "upload", counted)
+    monkeypatch.setattr(CardStream, "upload", counted)
     frames = random_frames(70, 32, 48, 8)
     measured(card_and_cpu(), frames, "motion=motion_five_frame_window=true")
     assert uploads.count(48) == 140

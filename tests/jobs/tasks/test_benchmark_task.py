@@ -21,9 +21,9 @@ from acuity.jobs.tasks import benchmark as bench_rows
 from acuity.jobs.tasks import benchmark as benchmark_task
 from acuity.jobs.tasks import engines
 from acuity.jobs.tasks.benchmark import BenchmarkProgress, Spread
-from acuity.jobs.tasks.engines import Clip, ExternalEngine, OwnEngine, Run, Runner
+from acuity.jobs.tasks.engines import ClipPair, ExternalEngine, OwnEngine, Run, Runner
 
-CLIP = Clip(64, 64, 3)
+CLIP = ClipPair(64, 64, 3)
 SCORES = [90.0, 80.0, 70.0]
 
 
@@ -86,8 +86,8 @@ def test_progress_and_time_left() -> None:
 
 def test_an_external_binary_gets_files_of_bounded_size() -> None:
     engine = ExternalEngine("vmaf", "cpu", ())
-    large = Clip(3840, 2160, 60)
-    assert engine.frames(Clip(576, 324, 48)) == 48
+    large = ClipPair(3840, 2160, 60)
+    assert engine.frames(ClipPair(576, 324, 48)) == 48
     assert 2 * engine.frames(large) * large.raw_bytes <= 256 << 20
     assert engine.frames(large) >= 5
 
@@ -101,11 +101,11 @@ class PretendEngine:
     shorter: int | None = None
     maker: Literal["acuity", "external"] = field(default="external")
 
-    def frames(self, clip: Clip) -> int:
+    def frames(self, clip: ClipPair) -> int:
         return clip.frames if self.shorter is None else self.shorter
 
     @contextlib.contextmanager
-    def open(self, clip: Clip) -> Iterator[Runner]:
+    def open(self, clip: ClipPair) -> Iterator[Runner]:
         if self.off:
             raise JobFailed("no device")
         with OwnEngine("cpu").open(clip, self.frames(clip)) as score:
@@ -159,10 +159,10 @@ def test_a_report_without_scores_says_so() -> None:
 
 def test_a_clip_is_the_same_every_time_and_moves() -> None:
     for index in (0, 7, 100_000):
-        for once, again in zip(Clip(70, 52, 9).pair(index), Clip(70, 52, 9).pair(index), strict=True):
+        for once, again in zip(ClipPair(70, 52, 9).pair(index), ClipPair(70, 52, 9).pair(index), strict=True):
             assert np.array_equal(once.luma, again.luma)
             assert once.luma.shape == (52, 70)
-    pairs = list(Clip(70, 52, 9).pairs())
+    pairs = list(ClipPair(70, 52, 9).pairs())
     assert len(pairs) == 9
     assert not np.array_equal(pairs[3][0].luma, pairs[4][0].luma)
     assert not np.array_equal(pairs[3][0].luma, pairs[3][1].luma)
@@ -170,7 +170,7 @@ def test_a_clip_is_the_same_every_time_and_moves() -> None:
 
 @pytest.mark.parametrize(("width", "height"), [(64, 48), (65, 49)])
 def test_as_files_for_other_programs(width: int, height: int) -> None:
-    clip, reference, distorted = Clip(width, height, 5), io.BytesIO(), io.BytesIO()
+    clip, reference, distorted = ClipPair(width, height, 5), io.BytesIO(), io.BytesIO()
     clip.write(reference, distorted, 3)
     chroma = ((width + 1) // 2) * ((height + 1) // 2)
     assert clip.raw_bytes == width * height + 2 * chroma

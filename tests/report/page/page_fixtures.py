@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from acuity.png import rgb_png
 from acuity.report.page.html_page import html_page
 from acuity.report.page.page_document import (
-    Card,
-    Column,
-    Event,
+    FigureTile,
     Page,
+    PageColumn,
+    PageEvent,
     PageNote,
-    Picture,
+    PagePicture,
     RatePoint,
     Rates,
     Series,
@@ -54,16 +54,16 @@ def figures(values: NDArray[np.float64]) -> list[tuple[str, str]]:
     ]
 
 
-def columns(rows: int, seed: int, middle: float = 78.0) -> list[Column]:
+def columns(rows: int, seed: int, middle: float = 78.0) -> list[PageColumn]:
     score = np.round(curve(rows, seed, middle), 6)
     psnr = np.round(20 + score / 4 + np.sin(np.arange(rows) / 7), 6)
     found = [
-        Column("vmaf", "VMAF", "score", score, better="higher", figures=figures(score)),
-        Column("psnr_y", "PSNR Y", "metric", psnr, unit="dB", better="higher", figures=figures(psnr)),
+        PageColumn("vmaf", "VMAF", "score", score, better="higher", figures=figures(score)),
+        PageColumn("psnr_y", "PSNR Y", "metric", psnr, unit="dB", better="higher", figures=figures(psnr)),
     ]
     for number, name in enumerate(_FEATURES):
         values = np.round(score / 100 + np.sin(np.arange(rows) / (5 + number)) / 40, 6)
-        found.append(Column(f"integer_{name}", name, "feature", values, better="higher"))
+        found.append(PageColumn(f"integer_{name}", name, "feature", values, better="higher"))
     return found
 
 
@@ -84,7 +84,7 @@ def picture_url(width: int, height: int, seed: int, kind: str) -> str:
     return f"data:image/png;base64,{base64.b64encode(png).decode()}"
 
 
-def worst_pictures(values: NDArray[np.float64], rate: float, many: int = 6) -> list[Picture]:
+def worst_pictures(values: NDArray[np.float64], rate: float, many: int = 6) -> list[PagePicture]:
     found = []
     for number, frame in enumerate(np.argsort(values)[:many].tolist()):
         made = {
@@ -93,7 +93,7 @@ def worst_pictures(values: NDArray[np.float64], rate: float, many: int = 6) -> l
         text = "most of the loss is at the right, above the middle"
         region = (0.6, 0.2, 0.3, 0.4)
         score = float(values[frame])
-        found.append(Picture(frame, score, text, 640, 360, **made, time=frame / rate, region=region))
+        found.append(PagePicture(frame, score, text, 640, 360, **made, time=frame / rate, region=region))
     return found
 
 
@@ -101,7 +101,10 @@ def score_fixture(rows: int = 600, *, name: str = "encoded.mp4", pictures: int =
     made = columns(rows, 3)
     score = made[0].values
     times = np.round(np.arange(rows) / 30, 6)
-    events = [Event(rows // 3, "model vmaf_v0.6.1neg from here on"), Event(rows // 2, "2 frames missing")]
+    events = [
+        PageEvent(rows // 3, "model vmaf_v0.6.1neg from here on"),
+        PageEvent(rows // 2, "2 frames missing"),
+    ]
     command = (
         "acuity score encoded.mp4 --reference original.mkv --model vmaf_v0.6.1 --pictures 6 -o report.html"
     )
@@ -110,11 +113,11 @@ def score_fixture(rows: int = 600, *, name: str = "encoded.mp4", pictures: int =
         name,
         "against original.mkv, vmaf_v0.6.1",
         cards=[
-            Card("VMAF", f"{score.mean():.2f}", f"vmaf_v0.6.1, mean of {rows} frames"),
-            Card("Harmonic mean", dict(made[0].figures)["harmonic mean"], "weighs bad frames more"),
-            Card("Lowest frame", f"{score.min():.2f}", f"frame {int(score.argmin())}", "warning"),
-            Card("PSNR Y", f"{made[1].values.mean():.2f} dB", "mean of the frames"),
-            Card("Frames", f"{rows}", "0:20 at 30 per second"),
+            FigureTile("VMAF", f"{score.mean():.2f}", f"vmaf_v0.6.1, mean of {rows} frames"),
+            FigureTile("Harmonic mean", dict(made[0].figures)["harmonic mean"], "weighs bad frames more"),
+            FigureTile("Lowest frame", f"{score.min():.2f}", f"frame {int(score.argmin())}", "warning"),
+            FigureTile("PSNR Y", f"{made[1].values.mean():.2f} dB", "mean of the frames"),
+            FigureTile("Frames", f"{rows}", "0:20 at 30 per second"),
         ],
         series=[Series(name, np.arange(rows), made, times, events)],
         pictures=worst_pictures(score, 30, pictures) if pictures else (),
@@ -165,7 +168,8 @@ def compare_fixture(names: Sequence[str] = ("x264_24.mp4", "x265_26.mp4", "svt_a
         f"{len(names)} encodes of original.mkv",
         "vmaf_v0.6.1",
         cards=[
-            Card(name, text[1], f"{text[2]} kbit/s") for name, text in zip(names, rows_text, strict=False)
+            FigureTile(name, text[1], f"{text[2]} kbit/s")
+            for name, text in zip(names, rows_text, strict=False)
         ],
         series=series,
         no_pictures=None,

@@ -11,7 +11,7 @@ import pytest
 from axe import RUN, RUN_CONTRAST, axe_script
 from page_fixtures import HOSTILE, compare_fixture, film_fixture, score_fixture, written
 
-from acuity.report.page.page_document import Column, Page, RatePoint, Rates, Series
+from acuity.report.page.page_document import Page, PageColumn, RatePoint, Rates, Series
 from acuity.report.tables import Table
 from devtools import BROWSER, DevTools
 
@@ -287,7 +287,10 @@ async def test_the_figures_of_a_frame_are_seen_and_their_points_stand_below_each
 ) -> None:
     made = score_fixture(60, pictures=0)
     name = "VMAF_integer_feature_motion_sad_score_of_the_whole"
-    more = [Column(name, name, "feature", np.arange(60) * 123.0), Column("m", "m", "feature", np.zeros(60))]
+    more = [
+        PageColumn(name, name, "feature", np.arange(60) * 123.0),
+        PageColumn("m", "m", "feature", np.zeros(60)),
+    ]
     made = replace(made, series=[made.series[0]._replace(columns=[*made.series[0].columns, *more])])
     hidden = """[...document.querySelectorAll('.frame-box')].flatMap((box) => [
       box.scrollWidth - box.clientWidth, ...[...box.querySelectorAll('td')].map(

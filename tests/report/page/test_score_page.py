@@ -13,7 +13,7 @@ from packed_columns import unpack
 from acuity.measure.pooling import POOLS, percentile
 from acuity.report.page.column_names import column_name
 from acuity.report.page.html_page import LARGEST_FILE, html_page
-from acuity.report.page.page_document import DATA_BUDGET, Column, Page, Series
+from acuity.report.page.page_document import DATA_BUDGET, Page, PageColumn, Series
 from acuity.report.page.score_page import score_page
 from acuity.report.stored_report import StoredReport
 from acuity.scoring.metrics import METRICS
@@ -164,7 +164,10 @@ def test_a_page_stays_small(rows: int, columns: int) -> None:
     random_number = np.random.default_rng(1)
     score = np.clip(85 + random_number.normal(0, 4, rows), 0, 100)
     others = (random_number.normal(0.8, 0.1, rows) for _ in range(columns - 1))
-    made = [Column("vmaf", "VMAF", "score", score), *(Column("f", "f", "feature", one) for one in others)]
+    made = [
+        PageColumn("vmaf", "VMAF", "score", score),
+        *(PageColumn("f", "f", "feature", one) for one in others),
+    ]
     page = Page("score", "film", series=[Series("film", np.arange(rows), made, np.arange(rows) / 24)])
     document = page.to_document()
     headline = document["series"][0]["columns"][0]["values"]

@@ -26,7 +26,7 @@ from acuity.tune.encoders import ENCODERS
 from acuity.tune.encoders.encoder import EncoderSettings
 from acuity.tune.encoders.hdr10 import of_frame
 from acuity.tune.encoders.output import encode_file
-from acuity.tune.points.point import Scoring, measure
+from acuity.tune.points.point import PointScoring, measure
 from acuity.tune.progress import Stopped
 from tune_clips import IN_PROCESS, fast, picture, write_video, write_y4m
 
@@ -101,7 +101,7 @@ def test_smaller_sizes_are_scored_at_the_source_s(clip: Clip) -> None:
     full = measure(clip, fast("libx264"), 20)
     assert len(half.scores["vmaf"]) == 24
     assert half.pool() < full.pool()
-    shown = measure(clip, fast("libx264", size=(80, 48)), 20, Scoring(display="1080p"))
+    shown = measure(clip, fast("libx264", size=(80, 48)), 20, PointScoring(display="1080p"))
     assert shown.pool() != half.pool()
 
 

@@ -11,7 +11,7 @@ from acuity.tune.clip import Clip, open_clip
 from acuity.tune.encoders import find_encoder
 from acuity.tune.encoders.encoder import EncoderSettings
 from acuity.tune.ladder.ladder import Ladder, build_ladder
-from acuity.tune.points.point import Scoring, measure
+from acuity.tune.points.point import PointScoring, measure
 from acuity.tune.points.workbench import Workbench
 from tune_clips import write_y4m
 
@@ -27,7 +27,7 @@ def clip(tmp_path_factory: pytest.TempPathFactory) -> Clip:
 
 @pytest.fixture(scope="module")
 def bench() -> Workbench:
-    return Workbench(Scoring())
+    return Workbench(PointScoring())
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acuity.errors import TuneError
-from acuity.tune.ladder.codec_string import Stream, codec_string
+from acuity.tune.ladder.codec_string import EncodedStream, codec_string
 
 CODECS = {"libx264": "h264", "libx265": "hevc", "libsvtav1": "av1", "libvpx-vp9": "vp9"}
 OPTIONS = {
@@ -35,7 +35,7 @@ SMALL, LARGE = Shape(160, 96, 25), Shape(640, 360, 50)
 
 
 class Encoded(NamedTuple):
-    stream: Stream
+    stream: EncodedStream
     packets: list[bytes]
     playlist: str
 
@@ -61,7 +61,7 @@ def encode(folder: Path, encoder: str, shape: Shape, pixels: str, colour: tuple[
                 packets.append(bytes(packet))
                 container.mux(packet)
         extradata = context.extradata or b""
-    stream = Stream(
+    stream = EncodedStream(
         CODECS[encoder], extradata, packets[0], shape.width, shape.height, Fraction(shape.rate), 50.0, colour
     )
     return Encoded(stream, packets, path.read_text())
@@ -136,7 +136,7 @@ def head_of_vp9(profile: int, twelve: int) -> bytes:
 )
 def test_profiles_and_levels_of_vp9(profile: int, twelve: int, shape: Shape, kbps: float, name: str) -> None:
     packet = head_of_vp9(profile, twelve)
-    stream = Stream("vp9", b"", packet, shape.width, shape.height, Fraction(shape.rate), kbps)
+    stream = EncodedStream("vp9", b"", packet, shape.width, shape.height, Fraction(shape.rate), kbps)
     assert codec_string(stream) == name
 
 
@@ -152,12 +152,12 @@ def test_profiles_and_levels_of_vp9(profile: int, twelve: int, shape: Shape, kbp
     ],
 )
 def test_known_heads(codec: str, extradata: bytes, name: str) -> None:
-    assert codec_string(Stream(codec, extradata, b"", 1280, 720, Fraction(30), 1000.0)) == name
+    assert codec_string(EncodedStream(codec, extradata, b"", 1280, 720, Fraction(30), 1000.0)) == name
 
 
 @given(st.sampled_from(["h264", "hevc", "av1", "vp9"]), st.binary(max_size=64), st.binary(max_size=64))
 def test_any_bytes_give_a_name_or_a_sentence(codec: str, extradata: bytes, packet: bytes) -> None:
-    stream = Stream(codec, extradata, packet, 320, 180, Fraction(25), 100.0)
+    stream = EncodedStream(codec, extradata, packet, 320, 180, Fraction(25), 100.0)
     try:
         name = codec_string(stream)
     except TuneError:
@@ -167,4 +167,4 @@ def test_any_bytes_give_a_name_or_a_sentence(codec: str, extradata: bytes, packe
 
 def test_other_codecs_are_refused() -> None:
     with pytest.raises(TuneError, match="playlists have no name for prores: use an encoder of h264"):
-        codec_string(Stream("prores", b"", b"", 320, 180, Fraction(25), 100.0))
+        codec_string(EncodedStream("prores", b"", b"", 320, 180, Fraction(25), 100.0))

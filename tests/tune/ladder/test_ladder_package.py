@@ -18,7 +18,7 @@ from acuity.tune.encoders.encoder import EncoderSettings
 from acuity.tune.ladder.ladder import Ladder, build_ladder
 from acuity.tune.ladder.package import Package, check_rate, copy_sound, package_ladder
 from acuity.tune.ladder.playlists import hls_media
-from acuity.tune.points.point import Scoring
+from acuity.tune.points.point import PointScoring
 from acuity.tune.points.workbench import Workbench
 from acuity.tune.progress import Progress, Stopped
 from tune_clips import write_video
@@ -59,7 +59,7 @@ def small_ladder(bench: Workbench, clip: Clip, encoder: str = "libx264") -> Ladd
 
 @pytest.fixture(scope="module", params=list(PRESETS))
 def package(request: pytest.FixtureRequest, clip: Clip, tmp_path_factory: pytest.TempPathFactory) -> Package:
-    bench = Workbench(Scoring())
+    bench = Workbench(PointScoring())
     ladder = small_ladder(bench, clip, request.param)
     folder = tmp_path_factory.mktemp("package") / "out"
     found = package_ladder(bench, ladder, folder)
@@ -199,7 +199,7 @@ def test_sound_of_other_codecs(tmp_path: Path, encoder: str, codecs: str) -> Non
 
 def test_sound_that_segments_cannot_hold_is_named(tmp_path: Path) -> None:
     film = open_clip(write_film(tmp_path / "film.mkv", "pcm_s16le"))
-    bench = Workbench(Scoring())
+    bench = Workbench(PointScoring())
     found = package_ladder(bench, small_ladder(bench, film), tmp_path / "out")
     assert found.audio is None
     assert "segments can't hold pcm_s16le here" in found.notes[0]
@@ -208,7 +208,7 @@ def test_sound_that_segments_cannot_hold_is_named(tmp_path: Path) -> None:
 
 def test_sound_starts_with_the_video(tmp_path: Path) -> None:
     film = open_clip(write_film(tmp_path / "film.mkv", start=2.0))
-    bench = Workbench(Scoring())
+    bench = Workbench(PointScoring())
     found = package_ladder(bench, small_ladder(bench, film), tmp_path / "out")
     assert found.audio is not None
     with av.open(f"{found.folder}/audio.m3u8") as container:
@@ -217,14 +217,14 @@ def test_sound_starts_with_the_video(tmp_path: Path) -> None:
 
 
 def test_a_stop_leaves_nothing_behind(clip: Clip, tmp_path: Path) -> None:
-    bench = Workbench(Scoring())
+    bench = Workbench(PointScoring())
     ladder = small_ladder(bench, clip)
 
     def stop(progress: Progress) -> None:
         if progress.encodes_done:
             other.stop()
 
-    other = Workbench(Scoring(), listener=stop)
+    other = Workbench(PointScoring(), listener=stop)
     with pytest.raises(Stopped):
         package_ladder(other, ladder, tmp_path / "out")
     assert os.listdir(tmp_path) == []
@@ -233,7 +233,7 @@ def test_a_stop_leaves_nothing_behind(clip: Clip, tmp_path: Path) -> None:
 def test_a_failure_to_write_leaves_nothing_behind(
     clip: Clip, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    bench = Workbench(Scoring())
+    bench = Workbench(PointScoring())
     ladder = small_ladder(bench, clip)
     from acuity.tune.ladder import segments
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from acuity.tune.ladder.playlists import (
     AudioTrack,
-    Segment,
-    Timeline,
+    MediaSegment,
+    SegmentTimes,
     Variant,
     dash,
     hls_media,
@@ -27,12 +27,19 @@ mpegdash = pytest.importorskip("mpegdash.parser", reason="mpegdash is not instal
 
 RATE = Fraction(30000, 1001)
 FOUR, REST = 120 * 1001, 31 * 1001
-TIMELINE = Timeline(30000, (Segment(FOUR, 400_000), Segment(FOUR, 200_000), Segment(REST, 120_000)))
+TIMELINE = SegmentTimes(
+    30000, (MediaSegment(FOUR, 400_000), MediaSegment(FOUR, 200_000), MediaSegment(REST, 120_000))
+)
 PLANNED = Variant(rendition_name(1280, 720, 812.4), 1280, 720, RATE, "avc1.64001f", TIMELINE, planned=True)
 REAL = replace(PLANNED, planned=False)
 SMALL = replace(REAL, name=rendition_name(640, 360, 200), width=640, height=360, codecs="avc1.64001e")
 SOUND = AudioTrack(
-    "audio", "mp4a.40.2", 48000, 2, Timeline(48000, (Segment(192_512, 64_000), Segment(24_576, 8_000))), "de"
+    "audio",
+    "mp4a.40.2",
+    48000,
+    2,
+    SegmentTimes(48000, (MediaSegment(192_512, 64_000), MediaSegment(24_576, 8_000))),
+    "de",
 )
 
 
@@ -135,12 +142,12 @@ def test_dash_describes_hdr(transfer: str, kind: str, colour: tuple[int, int, in
 
 @given(st.lists(st.tuples(st.integers(1, 200), st.integers(1, 10**6)), min_size=1, max_size=12))
 def test_the_peak_is_between_the_average_and_the_highest_segment(sizes: list[tuple[int, int]]) -> None:
-    timeline = Timeline(25, tuple(Segment(*size) for size in sizes))
+    timeline = SegmentTimes(25, tuple(MediaSegment(*size) for size in sizes))
     highest = max(Fraction(size * 8 * 25, ticks) for ticks, size in sizes)
     assert timeline.average_bps <= timeline.peak_bps <= highest + 1
 
 
 def test_a_short_rest_is_no_peak_of_its_own() -> None:
-    timeline = Timeline(25, (Segment(100, 1000), Segment(1, 900)))
+    timeline = SegmentTimes(25, (MediaSegment(100, 1000), MediaSegment(1, 900)))
     assert timeline.peak_bps == -(-1900 * 8 * 25 // 101)
-    assert Timeline(25, (Segment(100, 1000), Segment(60, 900))).peak_bps == 900 * 8 * 25 / 60
+    assert SegmentTimes(25, (MediaSegment(100, 1000), MediaSegment(60, 900))).peak_bps == 900 * 8 * 25 / 60

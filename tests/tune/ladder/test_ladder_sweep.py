@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acuity.tune.ladder.rungs import choose_rungs, convex_hull, ends, score_at, select_rungs
-from acuity.tune.ladder.sweep import Measured, Size, Sweep
+from acuity.tune.ladder.sweep import MeasuredPoint, Size, Sweep
 
 SIZES: list[Size] = [(1920, 1080), (1280, 720), (640, 360)]
 GRID = [20, 25, 30, 35, 40]
@@ -103,7 +103,7 @@ def test_rungs_are_more_even_than_those_of_the_grid(spacing: str) -> None:
     sweep = Sweep(SIZES, GRID, targets, spacing=spacing)
     run(sweep, content)
 
-    def unevenness(samples: list[Measured]) -> float:
+    def unevenness(samples: list[MeasuredPoint]) -> float:
         rungs = choose_rungs(samples, targets, 5, spacing).rungs
         places = [math.log(rung.bitrate_kbps) if spacing == "log_bitrate" else rung.vmaf for rung in rungs]
         gaps = [after - before for before, after in pairwise(places)]

@@ -11,7 +11,7 @@ import pytest
 from acuity.tune.clip import Clip, Part, open_clip
 from acuity.tune.encoders import find_encoder
 from acuity.tune.encoders.encoder import EncoderSettings
-from acuity.tune.points.point import Scoring, measure
+from acuity.tune.points.point import PointScoring, measure
 from tune_clips import IN_PROCESS, fast, write_video, write_y4m
 
 
@@ -23,7 +23,7 @@ def clip(tmp_path_factory: pytest.TempPathFactory) -> Clip:
 @pytest.mark.parametrize("name", IN_PROCESS)
 def test_an_encode_is_measured(name: str, clip: Clip) -> None:
     settings = fast(name)
-    good, poor = (measure(clip, settings, quality, Scoring(metrics=("psnr",))) for quality in (18, 45))
+    good, poor = (measure(clip, settings, quality, PointScoring(metrics=("psnr",))) for quality in (18, 45))
     assert good.frames == poor.frames == 30
     assert good.sizes.sum() == good.bytes > poor.bytes > 0
     assert 100 >= good.pool() > poor.pool() > 0

@@ -13,13 +13,13 @@ from acuity.tune.clip import Clip, open_clip
 from acuity.tune.encoders import find_encoder
 from acuity.tune.encoders.encoder import EncoderSettings
 from acuity.tune.points.cache import Cache
-from acuity.tune.points.point import Point, Scoring
+from acuity.tune.points.point import Point, PointScoring
 from acuity.tune.points.workbench import Workbench
 from acuity.tune.progress import Progress, Stopped
 from tune_clips import write_y4m
 
 FAST = EncoderSettings(find_encoder("libx264"), preset="ultrafast")
-SCORING = Scoring(model="version=vmaf_v0.6.1")
+SCORING = PointScoring(model="version=vmaf_v0.6.1")
 
 
 @pytest.fixture(scope="module")

@@ -11,13 +11,13 @@ from acuity.tune.clip import Clip, open_clip
 from acuity.tune.encoders import find_encoder
 from acuity.tune.encoders.encoder import EncoderSettings
 from acuity.tune.points.cache import Cache
-from acuity.tune.points.point import Scoring
+from acuity.tune.points.point import PointScoring
 from acuity.tune.points.workbench import Workbench
-from acuity.tune.search.searching import Found, search, search_rows
+from acuity.tune.search.searching import SearchAnswer, search, search_rows
 from acuity.tune.search.target import Target
 from tune_clips import write_y4m
 
-SCORING = Scoring(model="version=vmaf_v0.6.1")
+SCORING = PointScoring(model="version=vmaf_v0.6.1")
 X264 = EncoderSettings(find_encoder("libx264"), preset="ultrafast")
 ALL = [
     EncoderSettings(find_encoder(name), preset="ultrafast")
@@ -33,7 +33,7 @@ def clip(tmp_path_factory: pytest.TempPathFactory) -> Clip:
 @pytest.fixture(scope="module")
 def bench() -> Workbench:
     """Points that several tests use, made once."""
-    return Workbench(Scoring(model=SCORING.model, metrics=("psnr", "cambi")))
+    return Workbench(PointScoring(model=SCORING.model, metrics=("psnr", "cambi")))
 
 
 def test_finds_the_same_as_trying_all_values(clip: Clip, bench: Workbench) -> None:
@@ -53,18 +53,18 @@ def test_all_encoders_at_one_target_and_a_rerun_without_encodes(clip: Clip, tmp_
     cold = Workbench(SCORING, cache=Cache(path))
     rows = list(search_rows(cold, clip, [(settings, target) for settings in ALL]))
     for settings, row in zip(ALL, rows, strict=True):
-        assert isinstance(row, Found), row
+        assert isinstance(row, SearchAnswer), row
         assert row.settings == settings
         score = target.figure(row.point)
         assert score >= 88
         after = [point for point in row.points if point.quality == row.quality + 1]
         assert score <= 88.5 or (after and after[0].pool() < 88)
-    assert sum(row.encodes for row in rows if isinstance(row, Found)) == cold.encodes
+    assert sum(row.encodes for row in rows if isinstance(row, SearchAnswer)) == cold.encodes
     warm = Workbench(SCORING, cache=Cache(path))
     again = list(search_rows(warm, clip, [(settings, target) for settings in reversed(ALL)]))
     assert warm.encodes == 0
-    found = {row.settings.encoder.name: row.quality for row in again if isinstance(row, Found)}
-    assert found == {row.settings.encoder.name: row.quality for row in rows if isinstance(row, Found)}
+    found = {row.settings.encoder.name: row.quality for row in again if isinstance(row, SearchAnswer)}
+    assert found == {row.settings.encoder.name: row.quality for row in rows if isinstance(row, SearchAnswer)}
 
 
 def test_a_row_that_fails_loses_no_other(clip: Clip, bench: Workbench) -> None:
@@ -74,7 +74,7 @@ def test_a_row_that_fails_loses_no_other(clip: Clip, bench: Workbench) -> None:
         (EncoderSettings(X264.encoder, size=(9000, 90)), Target(85)),
     ]
     good, unreachable, refused = search_rows(bench, clip, rows)
-    assert isinstance(good, Found)
+    assert isinstance(good, SearchAnswer)
     assert isinstance(unreachable, UnreachableError)
     assert unreachable.best.quality == 0
     assert "crf 0" in str(unreachable)

@@ -12,7 +12,7 @@ from shot_pictures import noisy, pan, still, texture
 from acuity.tune.clip import Clip, Part, open_clip
 from acuity.tune.encoders import find_encoder
 from acuity.tune.encoders.encoder import EncoderSettings
-from acuity.tune.points.point import Scoring, measure
+from acuity.tune.points.point import PointScoring, measure
 from acuity.tune.search.target import Target
 from acuity.tune.shots.one_stream import for_stitching
 from acuity.tune.shots.plan import PlannedShot, ShotPlan
@@ -44,5 +44,5 @@ def plan_of(clip: Clip, settings: EncoderSettings, qualities: Sequence[int], cut
         point = measure(clip.shot(Part(start, end)), settings, quality)
         shots.append(PlannedShot(Part(start, end), point, point.pool(), point.pool() >= 80))
     return ShotPlan(
-        clip, settings, Scoring(), "mean", target, None, tuple(shots), len(shots), len(shots), True
+        clip, settings, PointScoring(), "mean", target, None, tuple(shots), len(shots), len(shots), True
     )

@@ -9,15 +9,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acuity.errors import TuneError
-from acuity.tune.shots.allocation import Choice, Curve, best_score, least_bits
-from acuity.tune.shots.per_shot import Measured, believed_curve, measured_curve
+from acuity.tune.shots.allocation import Curve, ShotChoice, best_score, least_bits
+from acuity.tune.shots.per_shot import MeasuredShot, believed_curve, measured_curve
 
 # Two shots of equal length: one is nearly perfect with few bits, the other needs many.
-EASY = Curve(10, (Choice(20, 400, 99), Choice(25, 200, 98), Choice(30, 100, 96), Choice(35, 50, 90)))
-HARD = Curve(10, (Choice(20, 4000, 98), Choice(25, 2000, 92), Choice(30, 1000, 80), Choice(35, 500, 60)))
+EASY = Curve(
+    10, (ShotChoice(20, 400, 99), ShotChoice(25, 200, 98), ShotChoice(30, 100, 96), ShotChoice(35, 50, 90))
+)
+HARD = Curve(
+    10,
+    (ShotChoice(20, 4000, 98), ShotChoice(25, 2000, 92), ShotChoice(30, 1000, 80), ShotChoice(35, 500, 60)),
+)
 
 scores = st.floats(0, 100, allow_nan=False)
-choices = st.builds(Choice, st.integers(0, 51), st.floats(1, 1e4), scores)
+choices = st.builds(ShotChoice, st.integers(0, 51), st.floats(1, 1e4), scores)
 curves = st.lists(
     st.builds(Curve, st.integers(1, 50), st.lists(choices, min_size=1, max_size=4).map(tuple)),
     min_size=1,
@@ -43,7 +48,7 @@ def test_a_mean_target_costs_little_more_than_the_best_division(shots: list[Curv
     found = least_bits(shots, target)
     frames = sum(shot.frames for shot in shots)
 
-    def mean(chosen: tuple[Choice, ...]) -> float:
+    def mean(chosen: tuple[ShotChoice, ...]) -> float:
         return sum(one.score * shot.frames for one, shot in zip(chosen, shots, strict=True)) / frames
 
     every = list(itertools.product(*(shot.choices for shot in shots)))
@@ -67,10 +72,10 @@ def test_a_budget_is_never_exceeded(shots: list[Curve], budget: float) -> None:
 
 def test_a_curve_without_figures_is_refused() -> None:
     with pytest.raises(TuneError):
-        Curve(10, (Choice(20, float("nan"), 90),))
+        Curve(10, (ShotChoice(20, float("nan"), 90),))
 
 
-KNOWN = {20: Measured(8e5, 98.0), 26: Measured(4e5, 95.0), 32: Measured(2e5, 86.0)}
+KNOWN = {20: MeasuredShot(8e5, 98.0), 26: MeasuredShot(4e5, 95.0), 32: MeasuredShot(2e5, 86.0)}
 
 
 def same(step: int) -> int:
@@ -95,6 +100,8 @@ def test_between_and_beyond_bits_and_scores_fall_with_the_step() -> None:
 
 
 def test_one_point_is_enough_to_begin() -> None:
-    believed = {c.quality: c for c in believed_curve(10, {30: Measured(1e5, 90.0)}, same, (0, 51)).choices}
+    believed = {
+        c.quality: c for c in believed_curve(10, {30: MeasuredShot(1e5, 90.0)}, same, (0, 51)).choices
+    }
     assert believed[36].bits == pytest.approx(5e4)
     assert set(believed) == set(range(22, 39))

@@ -14,7 +14,7 @@ from shot_plans import settings_of, write_shots
 from acuity.errors import TuneError
 from acuity.tune.clip import Clip, Part
 from acuity.tune.points.cache import Cache
-from acuity.tune.points.point import Point, Scoring
+from acuity.tune.points.point import Point, PointScoring
 from acuity.tune.points.workbench import Workbench
 from acuity.tune.progress import Stopped, Tally
 from acuity.tune.search.target import Target
@@ -29,7 +29,7 @@ class FormulaBench:
     """A workbench whose points are computed instead of encoded."""
 
     def __init__(self) -> None:
-        self.scoring, self.cache, self.tally, self.cores = Scoring(), Cache(None), Tally(None), 2
+        self.scoring, self.cache, self.tally, self.cores = PointScoring(), Cache(None), Tally(None), 2
         self.encodes, self.stopped = 0, False
 
     def point(self, clip: Clip, settings: Any, quality: int) -> Point:
@@ -142,7 +142,7 @@ def test_shots_are_remembered(clip: Clip) -> None:
 
 
 def test_each_shot_meets_the_target(clip: Clip) -> None:
-    bench = Workbench(Scoring(), cores=2)
+    bench = Workbench(PointScoring(), cores=2)
     plan = plan_per_shot(bench, clip, settings_of("libx264"), target=Target(85.0))
     assert plan.met
     assert all(shot.met and shot.point.pool() >= 85 for shot in plan.shots)
@@ -154,7 +154,7 @@ def test_each_shot_meets_the_target(clip: Clip) -> None:
 
 @pytest.mark.parametrize("division", ["each", "mean"])
 def test_a_stop_ends_the_encodes(clip: Clip, division: Any) -> None:
-    bench = Workbench(Scoring(), cores=2, listener=lambda _: bench.stop())
+    bench = Workbench(PointScoring(), cores=2, listener=lambda _: bench.stop())
     with pytest.raises(Stopped):
         plan_per_shot(bench, clip, settings_of("libx264"), target=Target(85.0), division=division)
     assert bench.encodes < 6

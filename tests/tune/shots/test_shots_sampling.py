@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from acuity.tune.clip import Part
 from acuity.tune.points.point import Point
 from acuity.tune.shots.detect import Shot
-from acuity.tune.shots.sampling import Sample, sample
+from acuity.tune.shots.sampling import SampledPieces, sample
 
 RATE = Fraction(24)
 
@@ -93,7 +93,7 @@ def test_the_error_falls_with_the_size_of_the_sample() -> None:
 
 
 def test_a_worst_frame_is_less_certain_and_a_harmonic_mean_is_not() -> None:
-    found = Sample((Part(0, 10), Part(50, 60)), 100, 4, 2)
+    found = SampledPieces((Part(0, 10), Part(50, 60)), 100, 4, 2)
     measured = point(np.r_[np.full(10, 80.0), np.full(10, 90.0)])
     least = found.score(measured, pool="min")
     assert least.value == 80

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from acuity.video.alignment.aligner import FAR, Aligner
-from acuity.video.alignment.faults import Finding
+from acuity.video.alignment.faults import Misalignment
 from acuity.video.picture import Signature
 from effort import examples
 from misaligned_clips import FAULTS, found, frames_of, reference_signatures
@@ -116,7 +116,7 @@ def test_one_frame_is_no_evidence() -> None:
 def test_swapped_frames() -> None:
     source = moving(80)
     shown = [*source[:40], source[41], source[40], *source[42:]]
-    assert found(source, coded(shown, 0.2)) == Finding("swapped", 40, 0, 2)
+    assert found(source, coded(shown, 0.2)) == Misalignment("swapped", 40, 0, 2)
 
 
 def test_a_fade_after_a_doubled_frame_is_not_swapped() -> None:
@@ -129,7 +129,7 @@ def test_a_fade_after_a_doubled_frame_is_not_swapped() -> None:
 
 def test_a_frozen_stretch() -> None:
     source = moving(80)
-    assert found(source, coded([*source[:40], *source[39:40] * 10, *source[50:]], 0.2)) == Finding(
+    assert found(source, coded([*source[:40], *source[39:40] * 10, *source[50:]], 0.2)) == Misalignment(
         "frozen", 40, 0, 10
     )
 
@@ -142,7 +142,7 @@ def test_every_frame_twice_and_every_second_frame() -> None:
 
 def test_frames_in_reverse() -> None:
     source = moving(90)
-    assert found(source, coded(source[::-1])) == Finding("reversed", 0, 0, 89)
+    assert found(source, coded(source[::-1])) == Misalignment("reversed", 0, 0, 89)
 
 
 def test_other_content() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from acuity.video.alignment.faults import Finding
+from acuity.video.alignment.faults import Misalignment
 from acuity.video.alignment.path import Solver
 from misaligned_clips import (
     FAULTS,
@@ -113,4 +113,4 @@ def test_a_frame_lost_and_one_doubled_soon_after_are_told(tmp_path: Path) -> Non
 
 def test_a_short_freeze_is_told() -> None:
     source = reference_signatures(frames_of("grain"))
-    assert found(source, [*source[:51], *[source[50]] * 4, *source[55:]]) == Finding("frozen", 51, 0, 4)
+    assert found(source, [*source[:51], *[source[50]] * 4, *source[55:]]) == Misalignment("frozen", 51, 0, 4)

@@ -18,7 +18,7 @@ from acuity.video.pairs.lone_video import LoneVideo
 from acuity.video.pairs.pair_options import PairOptions
 from acuity.video.pairs.pairing import Pairing, pair_videos
 from acuity.video.readers.open import open_video
-from acuity.video.readers.prefetch import Reading
+from acuity.video.readers.prefetch import ReadAhead
 from acuity.video.readers.y4m import Y4mReader
 from video_clips import number_of, numbered_luma, y4m_bytes
 
@@ -93,19 +93,19 @@ def test_as_one_thread_reads(
     started: list[Any] = []
 
     class Watched(producer.FileReads):
-        def __init__(self, places: Any, wanted: Any, reading: Reading, *rest: Any, **more: Any) -> None:
+        def __init__(self, places: Any, wanted: Any, reading: ReadAhead, *rest: Any, **more: Any) -> None:
             started.append(reading)
             super().__init__(places, wanted, reading, *rest, **more)
 
     class WatchedToo(producer.Prefetch):
-        def __init__(self, produce: Any, reading: Reading, *, name: str) -> None:
+        def __init__(self, produce: Any, reading: ReadAhead, *, name: str) -> None:
             started.append(reading)
             super().__init__(produce, reading, name=name)
 
     class InTurn(producer.Prefetch):
-        def __init__(self, produce: Any, reading: Reading, *, name: str) -> None:
+        def __init__(self, produce: Any, reading: ReadAhead, *, name: str) -> None:
             in_order = produce.__self__.next
-            super().__init__(in_order, Reading(reading.ahead), name=name)
+            super().__init__(in_order, ReadAhead(reading.ahead), name=name)
 
     monkeypatch.setattr(producer, "FileReads", Watched)
     monkeypatch.setattr(producer, "Prefetch", WatchedToo)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from acuity.video.pairs.clock import Timeline
+from acuity.video.pairs.clock import PairTimes
 from acuity.video.pairs.pair_options import PairOptions
 from acuity.video.pairs.pairing import Pairing, pair_videos
 from acuity.video.readers.open import open_video
@@ -15,14 +15,14 @@ from video_clips import encode
 
 
 def test_an_even_rate_needs_no_times() -> None:
-    timeline = Timeline(Fraction(25), Fraction(2), variable=False)
+    timeline = PairTimes(Fraction(25), Fraction(2), variable=False)
     timeline.note(99.0)
     assert (timeline.at(0), timeline.at(50)) == (2.0, 4.0)
-    assert Timeline(None, None, variable=False).at(3) is None
+    assert PairTimes(None, None, variable=False).at(3) is None
 
 
 def test_uneven_times_count_from_the_first() -> None:
-    timeline = Timeline(Fraction(25), None, variable=True)
+    timeline = PairTimes(Fraction(25), None, variable=True)
     for time in (10.0, 10.5, None, 12.0):
         timeline.note(time)
     assert [timeline.at(pair) for pair in range(5)] == [0.0, 0.5, None, 2.0, 2.0]

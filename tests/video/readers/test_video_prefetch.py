@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from acuity.video.picture import Picture, PixelFormat
-from acuity.video.readers.prefetch import Prefetch, Reading
+from acuity.video.readers.prefetch import Prefetch, ReadAhead
 
 
 def pictures(count: int, error: Exception | None = None) -> Callable[[int], Picture | None]:
@@ -47,7 +47,7 @@ def test_a_thread_that_waits_is_woken_when_there_is_room_for_several() -> None:
         produced.release()
         return produce(number)
 
-    prefetch = Prefetch(counting, Reading(8, room=4), name="test")
+    prefetch = Prefetch(counting, ReadAhead(8, room=4), name="test")
     for _ in range(8):
         assert produced.acquire(timeout=30)
     for _ in range(3):
@@ -61,14 +61,14 @@ def test_a_thread_that_waits_is_woken_when_there_is_room_for_several() -> None:
 
 
 def test_what_a_card_decodes_is_handed_over_many_at_a_time() -> None:
-    assert Reading.of(3 << 20, decoded=True) == Reading(32, 1, room=16)
-    assert Reading.of(24 << 20, decoded=True) == Reading(5, 1, room=2)
-    assert Reading.of(100 << 20, decoded=True) == Reading(4, 1, room=2)
-    assert Reading.of(3 << 20, ahead=2, decoded=True) == Reading(2)
+    assert ReadAhead.of(3 << 20, decoded=True) == ReadAhead(32, 1, room=16)
+    assert ReadAhead.of(24 << 20, decoded=True) == ReadAhead(5, 1, room=2)
+    assert ReadAhead.of(100 << 20, decoded=True) == ReadAhead(4, 1, room=2)
+    assert ReadAhead.of(3 << 20, ahead=2, decoded=True) == ReadAhead(2)
 
 
 def test_stopping_ends_a_thread_that_waits_for_room() -> None:
-    prefetch = Prefetch(pictures(100), Reading(2), name="stopped")
+    prefetch = Prefetch(pictures(100), ReadAhead(2), name="stopped")
     prefetch.take()
     prefetch.stop()
     prefetch.join()
@@ -84,7 +84,7 @@ def test_whether_a_picture_is_there_can_be_asked() -> None:
         let.acquire()
         return produce(number)
 
-    prefetch = Prefetch(slowly, Reading(1), name="test")
+    prefetch = Prefetch(slowly, ReadAhead(1), name="test")
     assert not prefetch.ready(0.0)
     let.release()
     assert prefetch.ready(30.0)
@@ -127,7 +127,7 @@ def test_order_is_kept_in_whatever_order_threads_finish(
             raise KeyError(number)
         return None
 
-    prefetch = Prefetch(produce, Reading(ahead, threads), name="test")
+    prefetch = Prefetch(produce, ReadAhead(ahead, threads), name="test")
     chance = random.Random(seed)
     under_way: list[int] = []
     ended: set[int] = set()
@@ -168,28 +168,28 @@ def test_fewer_threads_do_if_the_system_allows_no_more(monkeypatch: pytest.Monke
         real(thread)
 
     monkeypatch.setattr(threading.Thread, "start", start)
-    prefetch = Prefetch(pictures(10), Reading(4, 4), name="few")
+    prefetch = Prefetch(pictures(10), ReadAhead(4, 4), name="few")
     assert sorted(take_all(prefetch)) == list(range(10))
     prefetch.join()
     with pytest.raises(RuntimeError, match="new thread"):
-        Prefetch(pictures(10), Reading(4, 4), name="none")
+        Prefetch(pictures(10), ReadAhead(4, 4), name="none")
 
 
 @pytest.mark.parametrize(
     ("frame_bytes", "ahead", "concurrent", "expected"),
     [
-        (1920 * 1080 * 3 // 2, None, False, Reading(4)),
-        (1920 * 1080 * 3 // 2, None, True, Reading(8, 4)),
-        (3840 * 2160 * 3 // 2, None, False, Reading(2)),
-        (3840 * 2160 * 3 // 2, None, True, Reading(5, 4)),
-        (1 << 30, None, True, Reading(1, 1)),
-        (1000, None, True, Reading(32, 1)),  # handing it over takes longer than reading it
-        (1 << 20, 2, True, Reading(2, 2)),
-        (1 << 20, 30, True, Reading(30, 4)),
-        (1 << 20, 30, False, Reading(30, 1)),
+        (1920 * 1080 * 3 // 2, None, False, ReadAhead(4)),
+        (1920 * 1080 * 3 // 2, None, True, ReadAhead(8, 4)),
+        (3840 * 2160 * 3 // 2, None, False, ReadAhead(2)),
+        (3840 * 2160 * 3 // 2, None, True, ReadAhead(5, 4)),
+        (1 << 30, None, True, ReadAhead(1, 1)),
+        (1000, None, True, ReadAhead(32, 1)),  # handing it over takes longer than reading it
+        (1 << 20, 2, True, ReadAhead(2, 2)),
+        (1 << 20, 30, True, ReadAhead(30, 4)),
+        (1 << 20, 30, False, ReadAhead(30, 1)),
     ],
 )
 def test_how_far_is_read_ahead_and_by_how_many(
-    frame_bytes: int, ahead: int | None, concurrent: bool, expected: Reading
+    frame_bytes: int, ahead: int | None, concurrent: bool, expected: ReadAhead
 ) -> None:
-    assert Reading.of(frame_bytes, ahead=ahead, concurrent=concurrent) == expected
+    assert ReadAhead.of(frame_bytes, ahead=ahead, concurrent=concurrent) == expected

@@ -17,7 +17,7 @@ from longwire.cluster.places import ClusterUnavailable
 from longwire.foreign_json import parse_strictly
 from longwire.text import quoted, shown_id
 from longwire.wire.http.request import Handler, Request, Responder
-from longwire.wire.tasks import Tasks
+from longwire.wire.tasks import RunningTasks
 from longwire.workers.pool import WorkerPool
 
 logger: Final = logging.getLogger(__name__)
@@ -194,7 +194,7 @@ ACTIONS: Final[dict[str, OperatorAction]] = {
 }
 
 
-def action_handler(action: OperatorAction, sources: Sources, audit: Audit, tasks: Tasks) -> Handler:
+def action_handler(action: OperatorAction, sources: Sources, audit: Audit, tasks: RunningTasks) -> Handler:
     """The handler of an action's path. Whatever becomes of it is audited."""
 
     async def act(request: Request, responder: Responder) -> None:

@@ -20,7 +20,7 @@ from longwire.cluster.places import ClusterUnavailable, Place
 from longwire.foreign_json import parse_json
 from longwire.principals.principal import Principal
 from longwire.wire.http.request import HeaderList, Request
-from longwire.wire.tasks import Tasks
+from longwire.wire.tasks import RunningTasks
 
 if TYPE_CHECKING:
     from longwire.cluster.nodes import Nodes
@@ -36,7 +36,9 @@ _OPERATOR: Final = Principal("operator")
 class KnownNodes:
     """The last list of nodes. Looking at it asks for the next one."""
 
-    def __init__(self, sources: Sources, tasks: Tasks, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, sources: Sources, tasks: RunningTasks, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._sources = sources
         self._tasks = tasks
         self._clock = clock

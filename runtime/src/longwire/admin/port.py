@@ -39,7 +39,7 @@ from longwire.text import note, quoted, shown_id
 from longwire.wire.http import static_files as pages
 from longwire.wire.http.request import Handler, Request, Responder
 from longwire.wire.listeners import Address
-from longwire.wire.tasks import Tasks
+from longwire.wire.tasks import RunningTasks
 from longwire.work import Job
 
 logger: Final = logging.getLogger(__name__)
@@ -68,7 +68,7 @@ class AdminPort:
     audit: Audit
     page: Page  # the endpoint to open
     _feed: LiveFeed
-    _tasks: Tasks
+    _tasks: RunningTasks
     history: History
     peers: Handler  # answers other nodes, with the documents of this one
 
@@ -85,7 +85,7 @@ class AdminPort:
         proxies: TrustedProxies = NO_PROXIES,
     ) -> AdminPort:
         """The view at an address; `names` are further host names of this machine."""
-        audit, tasks = Audit(sources.clock), Tasks()
+        audit, tasks = Audit(sources.clock), RunningTasks()
         nodes, history = KnownNodes(sources, tasks), History(sources)
         history.on_point = nodes.document
         history.start()
@@ -215,7 +215,7 @@ def _row(job: Job) -> Document:
 # ---- handlers -------------------------------------------------------------------------------
 
 
-def _document_handler(make: MakeLater, tasks: Tasks) -> Handler:
+def _document_handler(make: MakeLater, tasks: RunningTasks) -> Handler:
     async def later(request: Request, responder: Responder) -> None:
         try:
             answer(responder, await make(request.query))

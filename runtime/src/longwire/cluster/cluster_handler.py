@@ -31,9 +31,9 @@ from longwire.principals.rates import Allowances, Rate
 from longwire.sessions.session import LOST_CALL
 from longwire.wire.http.request import Handler, Request, Responder
 from longwire.wire.mcp_headers import MODERN, SESSION_ID, VERSION
-from longwire.wire.messages import PlainRequest, Refused, parse_request
+from longwire.wire.messages import PlainRequest, RefusedMessage, parse_request
 from longwire.wire.replies import JSON, error_payload, refuse, retry_after
-from longwire.wire.tasks import Tasks
+from longwire.wire.tasks import RunningTasks
 
 logger: Final = logging.getLogger(__name__)
 
@@ -82,7 +82,7 @@ class ClusterHandler:
         self._forwarder = forwarder
         self._counters = counters
         self._self = (node, incarnation)
-        self._tasks = Tasks()
+        self._tasks = RunningTasks()
         self._told = Allowances()
         self._misses = Allowances()  # of principals
         self._found: dict[str, tuple[Place, float]] = {}  # owners that live, with when they were found
@@ -254,6 +254,6 @@ def _request_id(request: Request) -> RequestId | None:
     """The id of the JSON-RPC request in a body; None: there is none."""
     try:
         message = parse_request(request.body)
-    except Refused as refused:
+    except RefusedMessage as refused:
         return refused.request_id
     return message.id if isinstance(message, PlainRequest) else None

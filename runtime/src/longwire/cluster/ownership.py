@@ -26,7 +26,7 @@ from longwire.journal.buffered_journal import BufferedJournal, Refusal
 from longwire.sessions.registry import Sessions
 from longwire.sessions.session import Session
 from longwire.text import shown_id
-from longwire.wire.messages import Refused
+from longwire.wire.messages import RefusedMessage
 
 logger: Final = logging.getLogger(__name__)
 
@@ -189,7 +189,7 @@ class SessionOwnership:
         self._journal.adopt(session_id, fence)
         try:
             session = self._sessions.adopt(stored, unused)
-        except Refused as refused:
+        except RefusedMessage as refused:
             self._journal.let_go(session_id)
             self._unread.add(session_id)
             raise ClusterUnavailable(_BUSY) from refused

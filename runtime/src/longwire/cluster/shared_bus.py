@@ -20,7 +20,7 @@ from mcp.shared.subscriptions import (
 )
 
 from longwire.cluster.redis_link import RedisLink
-from longwire.wire.tasks import Tasks
+from longwire.wire.tasks import RunningTasks
 
 _CHANNEL: Final = "events"
 _LISTS: Final[dict[str, ServerEvent]] = {
@@ -39,7 +39,7 @@ class SharedSubscriptionBus:
         self._link = link
         self._origin = origin
         self._local = InMemorySubscriptionBus()
-        self._tasks = Tasks()
+        self._tasks = RunningTasks()
         self._undo = link.subscribe(_CHANNEL, self._heard), link.on_back(self._returned)
 
     async def publish(self, event: ServerEvent) -> None:

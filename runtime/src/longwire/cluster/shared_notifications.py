@@ -22,7 +22,7 @@ from longwire.contract.envelopes import NotifyOutcome
 from longwire.sessions.registry import Sessions
 from longwire.sessions.sending import tell
 from longwire.sessions.session import Session
-from longwire.wire.tasks import Tasks
+from longwire.wire.tasks import RunningTasks
 
 logger: Final = logging.getLogger(__name__)
 
@@ -69,7 +69,7 @@ class SharedNotifications:
         self._is_sending = False
         sessions.notified = round(link.now() * 1000) * _SHIFT  # those that begin have missed nothing
         self._undo = link.subscribe(_NAME, lambda _: self._wake.set()), link.on_back(self._wake.set)
-        self._tasks = Tasks()
+        self._tasks = RunningTasks()
         self._tasks.spawn(self._read())
         self._tasks.spawn(self._send())
 

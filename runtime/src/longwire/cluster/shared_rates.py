@@ -18,7 +18,7 @@ from typing import Final
 from longwire.cluster.nodes import Nodes
 from longwire.cluster.places import ClusterUnavailable
 from longwire.principals.rates import Allowances, Rate
-from longwire.wire.tasks import Tasks
+from longwire.wire.tasks import RunningTasks
 
 _SPEND: Final = 0.5  # seconds in which a share may be spent
 _PARTS: Final = 20  # a share is at most this part of a bucket
@@ -54,7 +54,7 @@ class SharedAllowances:
         self._clock = clock
         self._shares: OrderedDict[tuple[Hashable, Rate], _Share] = OrderedDict()
         self._alone = Allowances(clock)  # while Redis is gone
-        self._charges = Tasks()  # that take, and whose answer nobody waits for
+        self._charges = RunningTasks()  # that take, and whose answer nobody waits for
 
     async def take(self, holder: Hashable, rate: Rate) -> float:
         """Take one; returns the seconds to wait if there is none."""

@@ -109,7 +109,7 @@ class Signer:
         return " ".join((*fields, _mac(self._key, fields, request)))
 
 
-class Verifier:
+class SignatureVerifier:
     """Checks the requests that other nodes pass on to this one, and remembers their nonces for the window."""
 
     def __init__(self, key: bytes, node: str, incarnation: str, clock: Callable[[], float]) -> None:

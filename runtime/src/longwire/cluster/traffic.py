@@ -23,7 +23,14 @@ from longwire.cluster.forwarding import REFUSED, Forwarder
 from longwire.cluster.nodes import Nodes
 from longwire.cluster.ownership import SessionOwnership
 from longwire.cluster.places import ClusterUnavailable, Place
-from longwire.cluster.signatures import FORWARDED, BadSignature, Signer, Verifier, passed_headers, unsigned
+from longwire.cluster.signatures import (
+    FORWARDED,
+    BadSignature,
+    SignatureVerifier,
+    Signer,
+    passed_headers,
+    unsigned,
+)
 from longwire.counters import RuntimeCounters
 from longwire.principals.limits import BUSY
 from longwire.principals.principal import PRINCIPAL
@@ -45,7 +52,7 @@ class PeersHandler:
     """Answers requests that other nodes pass on."""
 
     def __init__(
-        self, local: Handler, sessions: Container[str], verifier: Verifier, refused: Counter[str]
+        self, local: Handler, sessions: Container[str], verifier: SignatureVerifier, refused: Counter[str]
     ) -> None:
         """`local` serves this node's own sessions alone; `refused` counts, by reason."""
         self._local = local
@@ -129,7 +136,7 @@ async def traffic(
     handler = ClusterHandler(
         local, sessions, ownership, forwarder, counters, node=node, incarnation=incarnation
     )
-    verifier = Verifier(key, node, incarnation, clock)
+    verifier = SignatureVerifier(key, node, incarnation, clock)
     undo = serving.access.tokens.on_gone(forwarder.end_gone)
     try:
         yield Traffic(handler.handle, PeersHandler(local, sessions, verifier, counters.refused), forwarder)

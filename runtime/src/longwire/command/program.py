@@ -36,7 +36,7 @@ class Parser(argparse.ArgumentParser):
         raise UsageError(message)
 
 
-class Lines:
+class TerminalLines:
     """Sentences and columns that fit the terminal; as long as they are elsewhere."""
 
     def __init__(self, stream: TextIO) -> None:

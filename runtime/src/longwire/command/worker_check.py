@@ -19,7 +19,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from longwire.command.program import FAILED, OK, Lines
+from longwire.command.program import FAILED, OK, TerminalLines
 from longwire.errors import UsageError
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
         return OK
     if arguments.list:
         rows = [(case.name, case.requires) for case in CASES]
-        print("\n".join(Lines(sys.stdout).columns(rows)))
+        print("\n".join(TerminalLines(sys.stdout).columns(rows)))
         return OK
     names = [case.name for case in CASES]
     for name in arguments.only:
@@ -63,7 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.seconds <= 0:
         raise UsageError(f"--seconds is {arguments.seconds:g}: it should be more than 0")
     reports = asyncio.run(
-        _checked(arguments, _printer(Lines(sys.stdout)) if not arguments.json else lambda _: None)
+        _checked(arguments, _printer(TerminalLines(sys.stdout)) if not arguments.json else lambda _: None)
     )
     if arguments.json:
         print(json.dumps(document(reports), indent=2, ensure_ascii=False))
@@ -96,7 +96,7 @@ def _words(command: str) -> list[str]:
     return words
 
 
-def _printer(lines: Lines) -> Callable[[CaseReport], None]:
+def _printer(lines: TerminalLines) -> Callable[[CaseReport], None]:
     from longwire.contract.check.run import CASES
 
     width = max(len(case.name) for case in CASES)

@@ -67,7 +67,7 @@ class Field(NamedTuple):
     default: Any = REQUIRED
 
 
-class Kind(NamedTuple):
+class EnvelopeKind(NamedTuple):
     """How one event is read: its record, its fields in the record's order, and what else has to hold."""
 
     record: Callable[..., Any]
@@ -161,12 +161,12 @@ def _data(messages: list[Any], event: str) -> list[Json]:
 _ID: Final = Field("id", _TEXT)
 _NOTHING: Final[list[Any]] = []  # never changed
 
-FROM_RUNTIME: Final[Mapping[str, Kind]] = {
-    "hello": Kind(
+FROM_RUNTIME: Final[Mapping[str, EnvelopeKind]] = {
+    "hello": EnvelopeKind(
         RuntimeHello,
         (Field("contract", _COUNT), Field("runtime", _OBJECT, {}), Field("label", _TEXT, "")),
     ),
-    "message": Kind(
+    "message": EnvelopeKind(
         Message,
         (
             _ID,
@@ -183,16 +183,16 @@ FROM_RUNTIME: Final[Mapping[str, Kind]] = {
         ),
         _check_message,
     ),
-    "response": Kind(Response, (_ID, Field("jsonrpc", _OBJECT)), _check_response),
-    "cancel": Kind(Cancel, (_ID, Field("reason", _TEXT, ""))),
-    "session_end": Kind(SessionEnd, (Field("session_id", _TEXT), Field("reason", _TEXT, ""))),
-    "notified": Kind(Notified, (_ID, Field("outcome", _TEXT))),
-    "ping": Kind(Ping, (_ID,)),
-    "drain": Kind(Drain, ()),
+    "response": EnvelopeKind(Response, (_ID, Field("jsonrpc", _OBJECT)), _check_response),
+    "cancel": EnvelopeKind(Cancel, (_ID, Field("reason", _TEXT, ""))),
+    "session_end": EnvelopeKind(SessionEnd, (Field("session_id", _TEXT), Field("reason", _TEXT, ""))),
+    "notified": EnvelopeKind(Notified, (_ID, Field("outcome", _TEXT))),
+    "ping": EnvelopeKind(Ping, (_ID,)),
+    "drain": EnvelopeKind(Drain, ()),
 }
 
-FROM_WORKER: Final[Mapping[str, Kind]] = {
-    "hello": Kind(
+FROM_WORKER: Final[Mapping[str, EnvelopeKind]] = {
+    "hello": EnvelopeKind(
         WorkerHello,
         (
             Field("contract", _COUNT),
@@ -203,8 +203,8 @@ FROM_WORKER: Final[Mapping[str, Kind]] = {
         ),
         _check_worker_hello,
     ),
-    "messages": Kind(Messages, (_ID, Field("messages", _LIST)), _check_messages),
-    "result": Kind(
+    "messages": EnvelopeKind(Messages, (_ID, Field("messages", _LIST)), _check_messages),
+    "result": EnvelopeKind(
         Result,
         (
             _ID,
@@ -216,9 +216,11 @@ FROM_WORKER: Final[Mapping[str, Kind]] = {
         ),
         _check_result,
     ),
-    "error": Kind(Failure, (_ID, Field("error", _TEXT), Field("error_class", _TEXT, "worker_runtime_error"))),
-    "close_stream": Kind(CloseStream, (_ID, Field("stream", _TEXT, "call")), _check_close_stream),
-    "notify": Kind(
+    "error": EnvelopeKind(
+        Failure, (_ID, Field("error", _TEXT), Field("error_class", _TEXT, "worker_runtime_error"))
+    ),
+    "close_stream": EnvelopeKind(CloseStream, (_ID, Field("stream", _TEXT, "call")), _check_close_stream),
+    "notify": EnvelopeKind(
         Notify,
         (
             Field("session_id", _TEXT_OR_NULL, None),
@@ -227,8 +229,8 @@ FROM_WORKER: Final[Mapping[str, Kind]] = {
         ),
         _check_notify,
     ),
-    "pong": Kind(Pong, (_ID,)),
-    "bye": Kind(Bye, (Field("reason", _TEXT, ""),)),
+    "pong": EnvelopeKind(Pong, (_ID,)),
+    "bye": EnvelopeKind(Bye, (Field("reason", _TEXT, ""),)),
 }
 
 
@@ -245,7 +247,7 @@ def from_worker(text: bytes) -> FromWorker:
     return found
 
 
-def _read(kinds: Mapping[str, Kind], document: Json) -> Any:
+def _read(kinds: Mapping[str, EnvelopeKind], document: Json) -> Any:
     event = document.get("event")
     kind = kinds.get(event) if type(event) is str else None
     if document.get("mode") != MODE:
@@ -260,7 +262,7 @@ def _read(kinds: Mapping[str, Kind], document: Json) -> Any:
     return kind.record(*values)
 
 
-def _whole(kind: Kind, document: Json) -> list[Any] | None:
+def _whole(kind: EnvelopeKind, document: Json) -> list[Any] | None:
     """The values of all fields, if none is missing and their types were found right before."""
     take = _TAKES.get(kind.record)
     if take is None or len(document) < len(kind.fields):
@@ -272,7 +274,7 @@ def _whole(kind: Kind, document: Json) -> list[Any] | None:
     return list(values) if tuple(map(type, values)) in _RIGHT else None
 
 
-def _each(kind: Kind, document: Json) -> list[Any]:
+def _each(kind: EnvelopeKind, document: Json) -> list[Any]:
     """The values of all fields, each checked by itself."""
     values = []
     for name, types, default in kind.fields:

@@ -20,7 +20,7 @@ from longwire.dispatch.fast_calls import CALL, FastCalls, Work
 from longwire.principals.principal import Holders
 from longwire.product.app import CatalogServer
 from longwire.wire.serving import Serving
-from longwire.wire.tasks import Tasks, is_coroutine_function
+from longwire.wire.tasks import RunningTasks, is_coroutine_function
 
 logger: Final = logging.getLogger(__name__)
 
@@ -74,9 +74,9 @@ class Dispatcher:
     def __init__(self, serving: Serving) -> None:
         self._server = server = serving.server
         self._state = serving.lifespan_state
-        self._tasks = Tasks()
+        self._tasks = RunningTasks()
         self._exchanges: dict[asyncio.Task[None], Exchange] = {}
-        self._closing = Tasks()
+        self._closing = RunningTasks()
         self.turn = TurnsEnd()
         self._calls = FastCalls(server, self._state)
         tools = server.catalog.tools if isinstance(server, CatalogServer) else ()

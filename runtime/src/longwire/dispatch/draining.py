@@ -19,7 +19,7 @@ from longwire.principals.limits import STOPPING
 from longwire.sessions.registry import Sessions
 from longwire.wire.http.request import Handler, Request, Responder
 from longwire.wire.mcp_headers import SESSION_ID
-from longwire.wire.messages import PlainRequest, Refused, parse_request
+from longwire.wire.messages import PlainRequest, RefusedMessage, parse_request
 from longwire.wire.replies import refuse, retry_after
 
 logger: Final = logging.getLogger(__name__)
@@ -40,7 +40,7 @@ _LATEST: Final = 60_000
 _Phase: TypeAlias = Literal["serving", "draining", "leaving", "left"]
 
 
-class Drain:
+class Draining:
     """The handlers of a runtime, as long as it serves and while it leaves."""
 
     def __init__(
@@ -164,6 +164,6 @@ def _call(request: Request) -> PlainRequest | None:
         return None
     try:
         message = parse_request(request.body)
-    except Refused:
+    except RefusedMessage:
         return None
     return message if isinstance(message, PlainRequest) else None

@@ -49,7 +49,7 @@ from longwire.wire.mcp_headers import (
     ParameterHeaders,
     accepted,
 )
-from longwire.wire.messages import Message, PlainRequest, Refused, parse_request
+from longwire.wire.messages import Message, PlainRequest, RefusedMessage, parse_request
 from longwire.wire.replies import JSON, notification_payload, refuse, status_of, status_of_code
 from longwire.wire.serving import has_envelope
 
@@ -263,7 +263,7 @@ def parsed(
         return None
     try:
         return parse_request(request.body)
-    except Refused as refused:
+    except RefusedMessage as refused:
         counters.refused["body"] += 1
         refuse(responder, 400, refused.code, refused.reason, refused.request_id)
         return None

@@ -53,7 +53,7 @@ from longwire.wire.mcp_headers import (
     can_resume,
     doubled,
 )
-from longwire.wire.messages import Message, PlainRequest, Refused, parse_request
+from longwire.wire.messages import Message, PlainRequest, RefusedMessage, parse_request
 from longwire.wire.replies import JSON, error_payload, headers_of, refuse, retry_after, status_of
 from longwire.wire.serving import Serving, has_envelope
 
@@ -373,7 +373,7 @@ class Streamable:
             return
         try:
             message = parse_request(request.body)
-        except Refused as refused:
+        except RefusedMessage as refused:
             refuse(responder, 400, refused.code, refused.reason, refused.request_id)
             return
         request_id = message.id if isinstance(message, PlainRequest) else None

@@ -26,7 +26,7 @@ from longwire.guard.grants import GRANTS, NO_SCOPES, Scopes, Undecided, Verdict,
 from longwire.guard.tokens import digest
 from longwire.principals.principal import Principal
 from longwire.text import quoted
-from longwire.wire.tasks import Tasks, is_coroutine_function
+from longwire.wire.tasks import RunningTasks, is_coroutine_function
 
 logger: Final = logging.getLogger(__name__)
 
@@ -63,7 +63,7 @@ class AuthHook:
         self._answers: OrderedDict[_Key, tuple[float, Principal | None]] = OrderedDict()
         self._waiting: dict[_Key, list[Callable[[Verdict], None]]] = {}
         self._asked = 0
-        self._tasks = Tasks()
+        self._tasks = RunningTasks()
 
     def ask(
         self, token: str | None, headers: Mapping[str, str], address: str, done: Callable[[Verdict], None]

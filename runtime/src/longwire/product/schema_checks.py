@@ -29,7 +29,7 @@ _NOTES: Final = frozenset({"title", "description", "default", "examples", "x-mcp
 _OBJECT: Final = frozenset({"$schema", "type", "properties", "required", "additionalProperties"}) | _NOTES
 
 
-class Fault(NamedTuple):
+class ArgumentFault(NamedTuple):
     """What is wrong with one argument, as jsonschema's errors say it."""
 
     absolute_path: tuple[str, ...]
@@ -81,7 +81,7 @@ class SchemaCheck:
             yield from (fault for name in self._properties if (fault := self._plain_fault(name, arguments)))
         yield from self._validator.iter_errors(arguments)
 
-    def _plain_fault(self, name: str, arguments: Mapping[str, Any]) -> Fault | None:
+    def _plain_fault(self, name: str, arguments: Mapping[str, Any]) -> ArgumentFault | None:
         value, part = arguments.get(name), self._properties[name]
         kind = "array" if isinstance(value, list) else "object" if isinstance(value, dict) else None
         if kind is None or not isinstance(part, dict):
@@ -89,9 +89,9 @@ class SchemaCheck:
         assert value is not None
         wanted, most = part.get("type", kind), part.get("maxItems")
         if kind != wanted and kind not in wanted:
-            return Fault((name,), "type", wanted, value)
+            return ArgumentFault((name,), "type", wanted, value)
         if kind == "array" and most is not None and len(value) > most:
-            return Fault((name,), "maxItems", most, value)
+            return ArgumentFault((name,), "maxItems", most, value)
         return None
 
     def fill_in(self, arguments: dict[str, Any]) -> None:

@@ -19,7 +19,7 @@ from longwire.principals.limits import BUSY
 from longwire.sessions.sending import call_within, tell
 from longwire.sessions.session import EndReason, Session, compact
 from longwire.settings import WireLimits
-from longwire.wire.messages import Refused
+from longwire.wire.messages import RefusedMessage
 
 SLICE: Final = 100  # sessions that one sweep looks at: about a millisecond, more if they have streams
 LOOK_AGAIN: Final = 0.1  # seconds after which sessions that were all busy are looked at again
@@ -28,7 +28,7 @@ LOOK_AGAIN: Final = 0.1  # seconds after which sessions that were all busy are l
 _BUSY_SECONDS: Final = 5.0  # until a client should try again, where all sessions have calls
 
 
-class SessionsFull(Refused):
+class SessionsFull(RefusedMessage):
     """There is no room for a session, and none that may end for it."""
 
     def __init__(self, reason: str, status: int, seconds: float) -> None:
@@ -105,7 +105,7 @@ class Sessions:
     def adopt(self, stored: StoredSession, unused: float) -> Session:
         """Continue a session that another node had, and that was unused for so many seconds.
 
-        If need be an idle one makes room. Raises Refused.
+        If need be an idle one makes room. Raises RefusedMessage.
         """
         self._make_room(stored.record.principal)
         session = Session.from_record(self, stored.record)

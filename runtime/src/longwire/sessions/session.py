@@ -24,7 +24,7 @@ EndReason: TypeAlias = Literal["deleted", "expired", "evicted", "revoked", "stop
 LOST_CALL: Final = "the server restarted before this call ended: call again"
 
 
-class RunningCall(Protocol):
+class OpenCall(Protocol):
     """A request of the client that is not answered yet."""
 
     def cancel(self, reason: str) -> None:
@@ -52,7 +52,7 @@ class Session:
         self.ended: EndReason | None = None
         self.stored = False  # its events are in the journal of an earlier process, and not loaded yet
         self._log: EventLog | None = None
-        self._calls: dict[str | int, RunningCall] | None = None
+        self._calls: dict[str | int, OpenCall] | None = None
         self._state: dict[str, Any] | None = None
         self._saves = 0  # writes to the journal that are not done yet
         self.connection: Any = None  # the SDK's, made when it is first needed
@@ -139,7 +139,7 @@ class Session:
     def calls(self) -> int:
         return len(self._calls) if self._calls else 0
 
-    def begin_call(self, request_id: str | int, call: RunningCall) -> bool:
+    def begin_call(self, request_id: str | int, call: OpenCall) -> bool:
         """Note a call as in flight; False: one with this id is already."""
         if self._calls is None:
             self._calls = {}
@@ -148,7 +148,7 @@ class Session:
         self._calls[request_id] = call
         return True
 
-    def find_call(self, request_id: str | int) -> RunningCall | None:
+    def find_call(self, request_id: str | int) -> OpenCall | None:
         """The call in flight with this id; "7" is not the same as 7."""
         return self._calls.get(request_id) if self._calls else None
 
@@ -165,7 +165,7 @@ class Session:
         if self.ended is None:
             self.touch()
 
-    def running_calls(self) -> Iterator[RunningCall]:
+    def running_calls(self) -> Iterator[OpenCall]:
         return iter(list(self._calls.values()) if self._calls else ())
 
     # What was agreed.

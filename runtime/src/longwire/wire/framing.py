@@ -1,7 +1,7 @@
 """Where a message begins and ends in a stream of bytes. No I/O: bytes in, frames out.
 
 Two ways: a line for each message, or a head with its length as language servers do it. What can't be a frame
-comes out as a Fault; after one that is `lost` nobody knows where the next message begins.
+comes out as a FramingFault; after one that is `lost` nobody knows where the next message begins.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ _LENGTH: Final = re.compile(rb"(?im)^content-length[ \t]*:[ \t]*([0-9]{1,18})[ \
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class FramingFault:
     """Bytes that are no frame."""
 
     reason: str
     lost: bool = False
 
 
-Frame: TypeAlias = bytes | Fault
+Frame: TypeAlias = bytes | FramingFault
 
 
 class Framing(Protocol):
@@ -48,7 +48,7 @@ class Framing(Protocol):
         ...
 
 
-class Lines:
+class LineFraming:
     """A message for each line. One that is too long is skipped up to its end."""
 
     def __init__(self, limit: int) -> None:
@@ -125,7 +125,7 @@ class ContentLength:
         if self._lost or not (self._length or self._skip or self._buffer.strip()):
             return []
         self._lost = True
-        return [Fault("the stream ended in the middle of a message", lost=True)]
+        return [FramingFault("the stream ended in the middle of a message", lost=True)]
 
     def wrap(self, payload: bytes) -> bytes:
         return b"Content-Length: %d\r\n\r\n%b" % (len(payload), payload)
@@ -161,7 +161,7 @@ class ContentLength:
         if end is None or len(lengths) != 1:
             self._lost = True
             self._buffer.clear()
-            frames.append(Fault("there is no Content-Length where a message should begin", lost=True))
+            frames.append(FramingFault("there is no Content-Length where a message should begin", lost=True))
             return False
         del self._buffer[: end.end()]
         if int(lengths[0]) > self._limit:
@@ -184,14 +184,14 @@ class Auto:
             data = data.lstrip()
             if not data:
                 return []
-            self._chosen = ContentLength(self._limit) if data[:1] in b"Cc" else Lines(self._limit)
+            self._chosen = ContentLength(self._limit) if data[:1] in b"Cc" else LineFraming(self._limit)
         return self._chosen.feed(data)
 
     def end(self) -> list[Frame]:
         return self._chosen.end() if self._chosen is not None else []
 
     def wrap(self, payload: bytes) -> bytes:
-        return (self._chosen or Lines(self._limit)).wrap(payload)
+        return (self._chosen or LineFraming(self._limit)).wrap(payload)
 
     @property
     def waiting(self) -> bool:
@@ -199,11 +199,11 @@ class Auto:
 
 
 FRAMINGS: Final[dict[str, Callable[[int], Framing]]] = {
-    "lines": Lines,
+    "lines": LineFraming,
     "content-length": ContentLength,
     "auto": Auto,
 }
 
 
-def _too_long(limit: int) -> Fault:
-    return Fault(f"the message is longer than {limit} bytes")
+def _too_long(limit: int) -> FramingFault:
+    return FramingFault(f"the message is longer than {limit} bytes")

@@ -17,12 +17,12 @@ from mcp.shared.message import SessionMessage
 from mcp_types import INVALID_REQUEST, PARSE_ERROR, JSONRPCRequest
 
 from longwire.wire.descriptors import hung_up
-from longwire.wire.framing import Fault, Frame, Framing
+from longwire.wire.framing import Frame, Framing, FramingFault
 from longwire.wire.http.turns import LARGE
-from longwire.wire.messages import Refused, encode, parse
+from longwire.wire.messages import RefusedMessage, encode, parse
 from longwire.wire.serving import HANDSHAKE, Handshake, Serving, serve_messages
 from longwire.wire.streams import Inbox, InFlight, Outbox
-from longwire.wire.tasks import Tasks
+from longwire.wire.tasks import RunningTasks
 
 logger: Final = logging.getLogger(__name__)
 
@@ -47,7 +47,7 @@ class LineConnection(asyncio.Protocol):
         self._inbox = Inbox()
         self._backlog: deque[Frame] = deque()  # read already, but the client has enough in flight
         self._scope = anyio.CancelScope()
-        self._tasks = Tasks()
+        self._tasks = RunningTasks()
         self._writable = asyncio.Event()
         self._writable.set()
         self._ended = self._gone = self._served = self._waiting = self._paused = False
@@ -156,7 +156,9 @@ class LineConnection(asyncio.Protocol):
     def _too_slow(self) -> None:
         self._read_timer = None
         seconds = self._limits.read_timeout
-        self._write(Refused(INVALID_REQUEST, f"the message took more than {seconds:g} seconds").payload)
+        self._write(
+            RefusedMessage(INVALID_REQUEST, f"the message took more than {seconds:g} seconds").payload
+        )
         self.finish()
 
     def _stop_timers(self) -> None:
@@ -192,9 +194,9 @@ class LineConnection(asyncio.Protocol):
         self._regulate()
 
     def _handle(self, frame: Frame) -> None:
-        if isinstance(frame, Fault):
+        if isinstance(frame, FramingFault):
             code = PARSE_ERROR if frame.lost else INVALID_REQUEST
-            self._write(Refused(code, frame.reason).payload)
+            self._write(RefusedMessage(code, frame.reason).payload)
             if frame.lost:
                 self.finish()
             return
@@ -205,7 +207,7 @@ class LineConnection(asyncio.Protocol):
                 self._write(quick)
                 return
             noted = self._in_flight.noted(message)
-        except Refused as refused:
+        except RefusedMessage as refused:
             self._write(refused.payload)
             return
         if isinstance(message, JSONRPCRequest) and message.method == HANDSHAKE:

@@ -114,7 +114,7 @@ _FIRST: Final = re.compile(rb"\s*\{(?:%b,)*%b," % (_SHORT, _ID))
 _LAST: Final = re.compile(rb"\},(?:%b,)*%b(?:,%b)*\}\s*$" % (_SHORT, _ID, _SHORT))  # behind the params
 
 
-class Refused(ValueError):
+class RefusedMessage(ValueError):
     """A text that is no message: the error to answer it with."""
 
     def __init__(self, code: int, reason: str, request_id: types.RequestId | None = None) -> None:
@@ -130,7 +130,7 @@ class Refused(ValueError):
 
 
 def parse(text: bytes) -> Message:
-    """The message in a text; Refused says why there is none."""
+    """The message in a text; RefusedMessage says why there is none."""
     return _message(_document(text))
 
 
@@ -175,27 +175,29 @@ def _document(text: bytes) -> dict[str, Any]:
     """The object in a text, within its bounds. An array is refused by its first byte, too many values by
     their commas and too long numbers by their digits: building them would take long."""
     if text[:1] != b"{" and text.lstrip(_SPACE)[:1] == b"[":
-        raise Refused(types.INVALID_REQUEST, _BATCH)
+        raise RefusedMessage(types.INVALID_REQUEST, _BATCH)
     if len(text) > SURELY_FEW and has_more_values(text, MOST_VALUES):
-        raise Refused(types.INVALID_REQUEST, TOO_MANY, _id_in(text))
+        raise RefusedMessage(types.INVALID_REQUEST, TOO_MANY, _id_in(text))
     if has_longer_number(text, MOST_DIGITS):
-        raise Refused(types.INVALID_REQUEST, TOO_LONG_NUMBER, _id_in(text))
+        raise RefusedMessage(types.INVALID_REQUEST, TOO_LONG_NUMBER, _id_in(text))
     try:
         document = pydantic_core.from_json(text, allow_inf_nan=False)
     except ValueError as error:
-        raise Refused(types.PARSE_ERROR, _why_unreadable(text, str(error))) from None
+        raise RefusedMessage(types.PARSE_ERROR, _why_unreadable(text, str(error))) from None
     if type(document) is not dict:
-        raise Refused(types.INVALID_REQUEST, "a message should be a JSON object")
+        raise RefusedMessage(types.INVALID_REQUEST, "a message should be a JSON object")
     request_id, too_long = document.get("id"), False
     if isinstance(request_id, str):
         too_long = len(request_id) > LONGEST_ID
     elif isinstance(request_id, int):
         too_long = not -LARGEST_ID <= request_id < LARGEST_ID
     if too_long:
-        raise Refused(types.INVALID_REQUEST, TOO_LONG_ID)  # without the id, which is too long to repeat
+        raise RefusedMessage(
+            types.INVALID_REQUEST, TOO_LONG_ID
+        )  # without the id, which is too long to repeat
     if (problem := _excess(document, text)) is not None:
         known = as_request_id(request_id) if "method" in document else None
-        raise Refused(types.INVALID_REQUEST, problem, known)
+        raise RefusedMessage(types.INVALID_REQUEST, problem, known)
     return document
 
 
@@ -228,13 +230,15 @@ def _message(document: dict[str, Any]) -> Message:
     elif "error" in document:
         kind = types.JSONRPCError
     else:
-        raise Refused(types.INVALID_REQUEST, "the message has no 'method'", as_request_id(document.get("id")))
+        raise RefusedMessage(
+            types.INVALID_REQUEST, "the message has no 'method'", as_request_id(document.get("id"))
+        )
     try:
         message = kind.model_validate(document, by_name=False)
     except ValidationError as error:
         wrong = error.errors(include_url=False, include_input=False)[0]
         field = str(wrong["loc"][0]) if wrong["loc"] else "message"
-        raise Refused(
+        raise RefusedMessage(
             types.INVALID_REQUEST,
             f"the message's '{field}' is wrong or missing: {_WRONG.get(field, wrong['msg'])}",
             as_request_id(document.get("id")) if "method" in document else None,

@@ -49,7 +49,7 @@ class Handshake:
     pending: int = 0  # handshakes that were read and not yet answered: until then the version may change
 
 
-class QuickAnswers(Protocol):
+class QuickAnswerer(Protocol):
     """Answers some requests without the SDK."""
 
     def answer(
@@ -90,7 +90,7 @@ class Accounts(Protocol):
         return
 
 
-class _Ignored(QuickAnswers, Presence, Accounts):
+class _Ignored(QuickAnswerer, Presence, Accounts):
     """Hooks of a server that has none."""
 
 
@@ -106,7 +106,7 @@ class Serving:
     lifespan_state: Any
     access: Access
     bare: bool = False  # whether requests are answered that come without a handshake and without an envelope
-    quick: QuickAnswers = IGNORED
+    quick: QuickAnswerer = IGNORED
     turns: Turns = field(default_factory=Turns)  # of large messages
     presence: Presence = IGNORED
     accounts: Accounts = IGNORED

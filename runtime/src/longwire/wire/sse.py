@@ -28,10 +28,10 @@ from longwire.settings import WireLimits
 from longwire.wire.http.reply import TEXT
 from longwire.wire.http.request import Handler, HeaderList, Request, Responder
 from longwire.wire.http.routes import answer_text, body_problem, for_methods, refuse
-from longwire.wire.messages import Message, Refused, encode, parse
+from longwire.wire.messages import Message, RefusedMessage, encode, parse
 from longwire.wire.serving import HANDSHAKE, Handshake, Serving, serve_messages
 from longwire.wire.streams import Inbox, InFlight, Outbox
-from longwire.wire.tasks import Tasks
+from longwire.wire.tasks import RunningTasks
 
 HEARTBEAT: Final = b": ping\n\n"
 
@@ -141,7 +141,7 @@ class _Stream(EventStream):
         self.handshake = Handshake(f"sse:{self.id}")
         self.in_flight = InFlight()
         self.inbox = Inbox()
-        self.tasks = Tasks()  # the one that serves it, and POSTs that wait for their turn
+        self.tasks = RunningTasks()  # the one that serves it, and POSTs that wait for their turn
 
     async def send(self, item: SessionMessage) -> None:
         await self.add(encode(item.message))
@@ -167,7 +167,7 @@ class SseStreams:
         self._target = messages if bare is None else path
         self._open: dict[str, _Stream] = {}
         self._places = Quota(limits.max_connections, limits.max_connections_each or limits.max_connections)
-        self._ending = Tasks()
+        self._ending = RunningTasks()
 
     def paths(self) -> dict[str, Handler]:
         streams = ("GET",) if self._bare is None else ("GET", "POST")
@@ -241,7 +241,7 @@ class SseStreams:
     def _posted(self, request: Request, responder: Responder) -> None:
         if (problem := body_problem(request.headers)) is not None:  # or a page could send it unasked
             self._serving.access.refused["type"] += 1
-            refuse(responder, Refused(INVALID_REQUEST, problem), 415)
+            refuse(responder, RefusedMessage(INVALID_REQUEST, problem), 415)
             return
         named = self._session_of(request)
         if named is None and self._bare is not None:
@@ -249,7 +249,7 @@ class SseStreams:
             return
         try:
             message = parse(request.body)
-        except Refused as refused:
+        except RefusedMessage as refused:
             refuse(responder, refused)
             return
         stream = self._open.get(_canonical(named)) if named is not None else None
@@ -299,11 +299,11 @@ class SseStreams:
         most = self._limits.max_in_flight
         if self._bare is not None and max(len(stream.in_flight), len(stream.inbox)) >= most:
             reason = f"{most} requests of this client are in flight, which is the most: wait for one"
-            refuse(responder, Refused(BUSY, reason, request.id if request else None), 429, _LATER)
+            refuse(responder, RefusedMessage(BUSY, reason, request.id if request else None), 429, _LATER)
             return
         try:
             noted = stream.in_flight.noted(message)
-        except Refused as refused:
+        except RefusedMessage as refused:
             if self._bare is not None:
                 refuse(responder, refused)
                 return
@@ -322,7 +322,7 @@ def _accept(responder: Responder) -> None:
     responder.answer(202, b"Accepted", TEXT)
 
 
-async def _tell(stream: _Stream, refused: Refused) -> None:
+async def _tell(stream: _Stream, refused: RefusedMessage) -> None:
     with suppress(anyio.BrokenResourceError):  # the client has just left
         await stream.add(refused.payload)
 

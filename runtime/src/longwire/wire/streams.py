@@ -18,7 +18,7 @@ from mcp.shared.dispatcher import coerce_request_id
 from mcp.shared.message import MessageMetadata, ServerMessageMetadata, SessionMessage
 from mcp_types import INVALID_REQUEST, JSONRPCError, JSONRPCRequest, JSONRPCResponse, RequestId
 
-from longwire.wire.messages import Message, Refused
+from longwire.wire.messages import Message, RefusedMessage
 
 
 class InFlight:
@@ -39,13 +39,13 @@ class InFlight:
         )
 
     def begin(self, request_id: RequestId) -> None:
-        """Note a request; Refused if one with its id is still unanswered.
+        """Note a request; RefusedMessage if one with its id is still unanswered.
 
         That error carries no id: under this one the first request's own answer is still due.
         """
         key = coerce_request_id(request_id)
         if key in self._ids:
-            raise Refused(INVALID_REQUEST, f"a request with the id {request_id!r} is still in flight")
+            raise RefusedMessage(INVALID_REQUEST, f"a request with the id {request_id!r} is still in flight")
         self._ids.add(key)
 
     def end(self, request_id: RequestId) -> None:
@@ -54,7 +54,7 @@ class InFlight:
         self._ended.set()
 
     def noted(self, message: Message, metadata: MessageMetadata = None) -> SessionMessage:
-        """A message for the server, begun if it is a request; raises Refused."""
+        """A message for the server, begun if it is a request; raises RefusedMessage."""
         if not isinstance(message, JSONRPCRequest):
             return SessionMessage(message, metadata)
         self.begin(message.id)

@@ -12,7 +12,7 @@ from typing import Any, Final
 _AGAIN: Final = 0.1  # seconds after which a task is cancelled again: redis-py swallows it while it connects
 
 
-class Tasks:
+class RunningTasks:
     """A set of running tasks."""
 
     def __init__(self) -> None:

@@ -35,14 +35,14 @@ _ANSWER_SECONDS: Final = 5.0  # for what became of a notification
 _HELLO_SECONDS: Final = 5.0  # until a connection that says nothing is closed
 
 
-class Link(FrameConnection):
+class RuntimeLink(FrameConnection):
     """The worker's end of a connection.
 
     Replies are bounded by the number of calls that the worker takes; handlers that send more than the runtime
     reads wait for it.
     """
 
-    def __init__(self, service: Service, on_lost: Callable[[Link], None]) -> None:
+    def __init__(self, service: Service, on_lost: Callable[[RuntimeLink], None]) -> None:
         super().__init__()
         self._service = service
         self._on_lost = on_lost
@@ -157,13 +157,13 @@ class Link(FrameConnection):
             answer.set_result(envelope.outcome)
 
 
-_EVENTS: Final[Mapping[type, Callable[[Link, Any], object]]] = {
-    RuntimeHello: Link._hello,
-    Message: Link._message,
+_EVENTS: Final[Mapping[type, Callable[[RuntimeLink, Any], object]]] = {
+    RuntimeHello: RuntimeLink._hello,
+    Message: RuntimeLink._message,
     Response: lambda link, told: link._service.response(told, link.calls),
-    Cancel: Link._cancel,
+    Cancel: RuntimeLink._cancel,
     SessionEnd: lambda link, told: link._service.session_end(told.session_id, link.calls),
-    Notified: Link._notified,
+    Notified: RuntimeLink._notified,
     Ping: lambda link, told: link.write(writing.pong(told.id)),
     Drain: lambda link, told: None,  # who drains a worker closes the connection when all is answered
     Unknown: lambda link, told: None,

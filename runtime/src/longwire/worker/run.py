@@ -23,7 +23,7 @@ from longwire.wire.listeners import listening
 from longwire.wire.replies import notification_payload
 from longwire.wire.serving import Serving, shared_lifespan
 from longwire.wire.tasks import collect_rarely, loop_factory
-from longwire.worker.link import Link
+from longwire.worker.link import RuntimeLink
 from longwire.worker.service import Introduction, Service
 
 logger: Final = logging.getLogger(__name__)
@@ -37,10 +37,10 @@ class Listening:
 
     def __init__(self, service: Service) -> None:
         self.service: Final = service
-        self._links: set[Link] = set()
+        self._links: set[RuntimeLink] = set()
 
-    def connected(self) -> Link:
-        link = Link(self.service, self._links.discard)
+    def connected(self) -> RuntimeLink:
+        link = RuntimeLink(self.service, self._links.discard)
         self._links.add(link)
         return link
 

@@ -13,7 +13,7 @@ from longwire.principals.limits import RETRY_AFTER, UNAVAILABLE
 from longwire.text import shortened
 
 if TYPE_CHECKING:
-    from longwire.workers.link import Link
+    from longwire.workers.link import WorkerLink
 
 _LONGEST: Final = 300  # characters of a worker's sentence
 _LATER: Final[frozenset[str]] = frozenset({"worker_queue_full", "worker_queue_timeout"})
@@ -60,7 +60,7 @@ class WorkerCall:
         self.session_id: str | None = None
         self.endless = False  # it ends with its client, and takes as long as that does
         self.began = 0.0  # by the loop's clock: when it was queued, then when it was sent
-        self.link: Link | None = None  # that it was sent on
+        self.link: WorkerLink | None = None  # that it was sent on
         self.link_id = ""  # its id there
 
     def came(self, messages: list[dict[str, Any]]) -> None:

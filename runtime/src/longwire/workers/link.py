@@ -33,7 +33,7 @@ _ENDED: Final = "the program that ran this call ended before it answered: call a
 _BROKEN: Final = "the program that ran this call sent what can't be used, and was ended: call again"
 
 
-class Link(FrameConnection):
+class WorkerLink(FrameConnection):
     """The runtime's end of a connection to one worker."""
 
     def __init__(self, worker: Worker) -> None:
@@ -384,15 +384,15 @@ class Link(FrameConnection):
         return bool(late)
 
 
-_EVENTS: Final[Mapping[type, Callable[[Link, Any], None]]] = {
-    WorkerHello: Link._greet,
+_EVENTS: Final[Mapping[type, Callable[[WorkerLink, Any], None]]] = {
+    WorkerHello: WorkerLink._greet,
     envelopes.Messages: lambda link, found: link._came(found.id, found.messages),
     envelopes.Result: lambda link, found: link._end(found.id, found),
     envelopes.Failure: lambda link, found: link._end(
         found.id, told_by_worker(found.error_class, found.error)
     ),
     envelopes.CloseStream: lambda link, found: link._came(found.id, [{"close": found.stream}]),
-    Notify: Link._notify,
-    Pong: Link._pong,
+    Notify: WorkerLink._notify,
+    Pong: WorkerLink._pong,
     envelopes.Bye: lambda link, found: link._worker.leaves(found.reason),
 }

@@ -18,7 +18,7 @@ from typing import Final, TypeAlias
 from longwire.contract import writing
 from longwire.contract.envelopes import Notify, NotifyOutcome
 from longwire.settings import WorkerAffinity
-from longwire.wire.tasks import Tasks
+from longwire.wire.tasks import RunningTasks
 from longwire.workers.call import WorkerCall, WorkerFailure
 from longwire.workers.private_folder import PrivateFolder
 from longwire.workers.signs_of_life import PING_SECONDS, SILENT_SECONDS
@@ -71,7 +71,7 @@ class WorkerPool:
         self.on_ready: Callable[[], None] = lambda: None  # is called for each worker that can be used
         self.cluster: str | None = None  # a name for the nodes that this server is one of
         self.closing = False
-        self.tasks = Tasks()
+        self.tasks = RunningTasks()
         self._folder: PrivateFolder | None = None  # of the sockets
         self._loop = asyncio.get_running_loop()
         started = [Slot(self, f"w{number}") for number in range(1, plan.count + 1)]

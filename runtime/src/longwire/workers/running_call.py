@@ -25,7 +25,7 @@ from longwire.dispatch.exchange import Exchange
 from longwire.dispatch.fast_calls import dumped
 from longwire.sessions.sending import TOO_MUCH, Overrun
 from longwire.workers.call import Outcome, WorkerCall, WorkerFailure
-from longwire.workers.link import Link
+from longwire.workers.link import WorkerLink
 
 if TYPE_CHECKING:
     from longwire.workers.dispatch import WorkerDispatch
@@ -71,7 +71,7 @@ class RunningCall(WorkerCall):
         self._outcome: Outcome | None = None
         self._inbox: deque[dict[str, Any]] | None = None  # messages that the client has not been sent
         self._busy = False  # with a message that has to wait
-        self._held: Link | None = None  # is not read until there is room for more
+        self._held: WorkerLink | None = None  # is not read until there is room for more
         self._timer: asyncio.TimerHandle | None = None
         self._asking: set[asyncio.Future[None]] | None = None
         self._questions: dict[str, asyncio.Task[None]] | None = None  # to the client, by the worker's ids

@@ -13,7 +13,7 @@ from longwire.contract.envelopes import command_with_socket, worker_environment
 from longwire.supervised_process import SupervisedProcess
 from longwire.text import one_line, shortened
 from longwire.workers.call import WorkerCall, WorkerFailure
-from longwire.workers.link import Link
+from longwire.workers.link import WorkerLink
 from longwire.workers.status import WorkerState, WorkerStatus
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class Worker:
         self.sessions = 0  # that are bound to it
         self._finishing = False
         self._cut_off = False  # it has closed its connection, and may be about to end
-        self.link = Link(self)
+        self.link = WorkerLink(self)
         self._process: SupervisedProcess | None = None
         plan, on_output = home.plan, home.on_output
         if not external and plan.command is not None:

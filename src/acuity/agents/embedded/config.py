@@ -13,7 +13,7 @@ from acuity.access.paths import AllowedPaths
 from acuity.agents.settings import allowed_folders
 from acuity.agents.standalone.acuity_product import ACUITY
 from acuity.errors import EmbeddedError, SettingsError
-from acuity.scoring.watched import Watched
+from acuity.scoring.watched import WatchedRun
 from acuity.text import quoted
 from longwire.errors import LongwireError
 from longwire.guard.tokens import Tokens, parse_tokens
@@ -157,8 +157,8 @@ def check_kinds(measurement: Any, config: Any, total: Any, watched: Any) -> None
         raise EmbeddedError(f"config={config!r} is no EmbeddedConfig: write EmbeddedConfig(queue_depth=64)")
     if total is not None and (not isinstance(total, int) or total < 0):
         raise EmbeddedError(f"total={total!r} is no number of frames: pass a whole number, or None")
-    if not isinstance(watched, Watched | None):
-        raise EmbeddedError(f"watched={watched!r} is no Watched: pass total= for the number of frames")
+    if not isinstance(watched, WatchedRun | None):
+        raise EmbeddedError(f"watched={watched!r} is no WatchedRun: pass total= for the number of frames")
 
 
 def check_port(port: int) -> None:

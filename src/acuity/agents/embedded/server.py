@@ -46,7 +46,7 @@ from acuity.agents.embedded.server_thread import LazyEndpoints, LoopThread, Pend
 from acuity.agents.embedded.steering.bridge import BoundaryListener, CommandSender
 from acuity.agents.embedded.steering.commands import Handoff, ModelLoader
 from acuity.errors import EmbeddedError
-from acuity.scoring.watched import Watched
+from acuity.scoring.watched import WatchedRun
 from longwire.errors import LongwireError
 from longwire.wire.descriptors import check_descriptor, copied
 from longwire.wire.framing import FRAMINGS, FramingName
@@ -95,7 +95,7 @@ class EmbeddedServer:
         *,
         paths: Sequence[str | os.PathLike[str]] | AllowedPaths | None = None,
         total: int | None = None,
-        watched: Watched | None = None,
+        watched: WatchedRun | None = None,
     ) -> None:
         """`paths` are the folders that clients may name files in, by default those of a standalone server.
 
@@ -109,7 +109,7 @@ class EmbeddedServer:
         self._lock = threading.RLock()
         self._native = Bridge(self.config.queue_depth)
         self._paths = given_paths(paths)
-        self._watched = watched or Watched(total=total)
+        self._watched = watched or WatchedRun(total=total)
         self._endpoints: LazyEndpoints | None = None
         self._listener: BoundaryListener | None = None
         self._sender: CommandSender | None = None

@@ -16,7 +16,7 @@ from acuity.agents.prompts.scoring import (
     SCALE,
     SCORING_ARGUMENTS,
     VALID,
-    Scoring,
+    PromptScoring,
     argument,
     fenced,
     make_prompt,
@@ -47,7 +47,7 @@ paths of their pictures."""
 
 def _diagnosis(given: Mapping[str, str]) -> str:
     reference, distorted = given["reference"], given["distorted"]
-    scoring = Scoring.from_arguments(given, reference)
+    scoring = PromptScoring.from_arguments(given, reference)
     neg = fenced(scoring.call(reference, distorted, MODEL_NEG))
     return f"""\
 Find out how good this encode is, where it is worst and why.
@@ -154,7 +154,7 @@ Raw video doesn't say what it is: add `width`, `height`, `pix_fmt` (as "yuv420p"
 def _choice(given: Mapping[str, str]) -> str:
     reference = given["reference"]
     target = _target(given.get("target", _DEFAULT_TARGET))
-    scoring = Scoring.from_arguments(given, reference)
+    scoring = PromptScoring.from_arguments(given, reference)
     codecs = list(dict.fromkeys(given.get("codecs", "").replace(",", " ").split())) or ["h264"]
     encoders = [_encoder(name) for name in codecs]
     targets = sorted({min(max(target + step, 1.0), _HIGHEST) for step in _AROUND} | {target})
@@ -206,7 +206,7 @@ Then score the file. {scoring.steps(reference, output)}
 """
 
 
-def _source(reference: str, scoring: Scoring) -> dict[str, Any]:
+def _source(reference: str, scoring: PromptScoring) -> dict[str, Any]:
     """The arguments besides the path: the model if one is named, and the geometry of raw video if known."""
     found: dict[str, Any] = {} if scoring.model == "auto" else {"vmaf_model": scoring.model}
     if is_raw_name(reference) and scoring.geometry is not None:
@@ -290,7 +290,7 @@ bitrate, size.
 
 def _comparison(given: Mapping[str, str]) -> str:
     reference, a, b = given["reference"], given["a"], given["b"]
-    scoring = Scoring.from_arguments(given, reference)
+    scoring = PromptScoring.from_arguments(given, reference)
     call = fenced(scoring.comparison(reference, a, b))
     calls = "\n\n".join((call, *scoring.remarks(reference, a, b), _WAIT_COMPARED, REFUSED))
     return f"""\

@@ -110,7 +110,7 @@ _PAIR: Final = ("ref", "dis", "reference_encoded", "distorted_encoded", "feature
 
 
 @dataclass(frozen=True, slots=True)
-class Scoring:
+class PromptScoring:
     """How the videos of a prompt are to be scored."""
 
     model: str
@@ -119,7 +119,7 @@ class Scoring:
     feature: str | None
 
     @classmethod
-    def from_arguments(cls, given: Mapping[str, str], reference: str) -> Scoring:
+    def from_arguments(cls, given: Mapping[str, str], reference: str) -> PromptScoring:
         hint = given.get("geometry")
         check_hint(hint)
         model = model_string(given["model"]) if "model" in given else _fitting(hint, reference)

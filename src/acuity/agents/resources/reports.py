@@ -45,7 +45,7 @@ from longwire.product.results import finite, to_ordered_text
 
 if TYPE_CHECKING:
     from acuity.jobs.service import Job, Jobs
-    from acuity.report.page.page_document import Picture
+    from acuity.report.page.page_document import PagePicture
 
 
 _LEAST: Final = 30_000  # bytes that a picture's page should have room for
@@ -86,7 +86,7 @@ def report_page(document: dict[str, Any]) -> str:
     return page(pictures=pictures, no_pictures=None if pictures else _OTHERS)
 
 
-def _pictures(document: Mapping[str, Any], room: int) -> list[Picture]:
+def _pictures(document: Mapping[str, Any], room: int) -> list[PagePicture]:
     """The pictures of the frames whose figures the document has; raises InputError if they aren't kept."""
     from acuity.frames.page_pictures import folder_pictures
 

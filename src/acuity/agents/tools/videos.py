@@ -47,14 +47,14 @@ _Key: TypeAlias = tuple[str, int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundFiles:
     """Files found by their names, sorted, and whether the search was cut short."""
 
     files: list[Path]
     truncated: bool
 
 
-def find_videos(folders: Iterable[Path], name: str = "", suffixes: Collection[str] = SUFFIXES) -> Found:
+def find_videos(folders: Iterable[Path], name: str = "", suffixes: Collection[str] = SUFFIXES) -> FoundFiles:
     """The files under these folders, videos by default, whose names contain the text.
 
     Links to folders are not followed.
@@ -78,7 +78,7 @@ def find_videos(folders: Iterable[Path], name: str = "", suffixes: Collection[st
             waiting += ((place, depth + 1) for place in inside)
         else:
             truncated = truncated or bool(inside)
-    return Found(sorted(found)[:_MOST_VIDEOS], truncated or len(found) > _MOST_VIDEOS)
+    return FoundFiles(sorted(found)[:_MOST_VIDEOS], truncated or len(found) > _MOST_VIDEOS)
 
 
 def _look_into(folder: Path, suffixes: Collection[str]) -> tuple[list[Path], list[Path]]:

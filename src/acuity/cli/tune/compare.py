@@ -21,7 +21,7 @@ from typing import Any, Final
 
 from acuity.cli.terminal.style import Style
 from acuity.cli.tune import shared
-from acuity.report.page.page_document import Card, RatePoint, Rates
+from acuity.report.page.page_document import FigureTile, RatePoint, Rates
 from acuity.report.tables import Table, to_csv
 from acuity.scoring.metrics import METRICS
 from acuity.tune.request import CompareRequest
@@ -143,14 +143,14 @@ def _html(document: dict[str, Any], arguments: argparse.Namespace) -> str:
     )
 
 
-def _cards(document: dict[str, Any]) -> Iterator[Card]:
+def _cards(document: dict[str, Any]) -> Iterator[FigureTile]:
     """The encoder that needs the fewest bits for each target."""
     seen = set()
     for row in document["rows"]:
         if row["ok"] and row["target_vmaf"] is not None and row["target_vmaf"] not in seen:
             seen.add(row["target_vmaf"])
             score = f"{_score_name(document)} {row['vmaf_score']:.{METRICS[document['metric']].decimals}f}"
-            yield Card(
+            yield FigureTile(
                 f"{row['codec']}, for {row['target_vmaf']:g}",
                 f"{row['bitrate_kbps']:,.0f} kbit/s",
                 f"the fewest bits: {score} at crf {row['best_crf']}",

@@ -29,7 +29,7 @@ from acuity.tune.progress import Listener, Progress
 from acuity.tune.values import check_new
 
 if TYPE_CHECKING:
-    from acuity.report.page.page_document import Card, Rates
+    from acuity.report.page.page_document import FigureTile, Rates
     from acuity.report.tables import Table
 
 Document: TypeAlias = dict[str, Any]
@@ -175,7 +175,7 @@ def tune_page(
     rates: Sequence[Rates],
     tables: Sequence[tuple[str, Table]],
     *,
-    cards: Sequence[Card] = (),
+    cards: Sequence[FigureTile] = (),
     score_name: str = "VMAF",
     targets: Sequence[float] = (),
     notes: Sequence[str] = (),

@@ -39,7 +39,7 @@ class CommandLine:
         self.models: list[str] = []
         self.features: list[str] = []
         self.excluded: set[str] = set()  # backends that 'auto' may not choose
-        self.embedded = embedded.Wanted()
+        self.embedded = embedded.EmbeddedOptions()
         self.devices: dict[str, str] = {}  # of the tiny model, by the option that names it
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from acuity.devices.cuda.hardware.card import Card, Memory, Stream
+from acuity.devices.cuda.hardware.card import Card, CardMemory, CardStream
 from acuity.features.extractor import REACH
 
 if TYPE_CHECKING:
@@ -35,12 +35,12 @@ DOUBLE: Final = np.dtype([("most", np.int32), ("at", np.uint64, (_GUESSES, 2))],
 class Batch:
     """Frames that are computed together, and the stream they are computed in."""
 
-    stream: Stream
+    stream: CardStream
     frames: int  # address of `count` FRAME records on the card
     count: int
 
 
-class Figures(NamedTuple):
+class BatchFigures(NamedTuple):
     """Figures of some frames of a batch, by key: one for each frame."""
 
     numbers: Sequence[int]  # of the frames, which rise
@@ -81,7 +81,7 @@ Columns = Callable[
 ]
 
 
-def placed(card: Card, values: NDArray[np.uint8]) -> Memory:
+def placed(card: Card, values: NDArray[np.uint8]) -> CardMemory:
     """Bytes on the card that stay as they are."""
     memory = card.allocate(values.nbytes)
     held = card.pinned(values.nbytes)
@@ -92,7 +92,7 @@ def placed(card: Card, values: NDArray[np.uint8]) -> Memory:
     return memory
 
 
-def cleared(card: Card, size: int) -> Memory:
+def cleared(card: Card, size: int) -> CardMemory:
     """Memory on the card that is 0 at first."""
     memory = card.allocate(size)
     stream = card.stream()

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from acuity.devices.cuda.downloads import Downloads
-from acuity.devices.cuda.hardware.card import Card, Event, Memory
+from acuity.devices.cuda.hardware.card import Card, CardEvent, CardMemory
 from acuity.devices.cuda.pictures import ALIGNMENT
 from acuity.devices.cuda.port import View, view_of
 from acuity.video.card_picture import CardPicture, CardPlane
@@ -30,7 +30,9 @@ class CardArrays:
         self._stream = card.stream()  # waits for arrays, and copies them
         self._downloads = Downloads(card)
         self._slots = _Slots(card)
-        self._copying: deque[tuple[Event, list[object]]] = deque()  # owners of arrays, until they are copied
+        self._copying: deque[tuple[CardEvent, list[object]]] = (
+            deque()
+        )  # owners of arrays, until they are copied
 
     def take(
         self, pictures: Sequence[Sequence[Any]], format_of: FormatOf, *, copy: bool
@@ -65,7 +67,7 @@ class CardArrays:
             for form, (planes, memory) in zip(forms, held, strict=True)
         ]
 
-    def _written(self, views: Sequence[View]) -> Event:
+    def _written(self, views: Sequence[View]) -> CardEvent:
         """The moment when all of these are written."""
         streams = {view.written_in for view in views}
         if len(streams) == 1 and (only := streams.pop()) is not None:
@@ -89,7 +91,7 @@ class CardArrays:
             address += plane.pitch * plane.shape[0]
         return tuple(planes), slot
 
-    def _copied(self, views: Sequence[View]) -> Event:
+    def _copied(self, views: Sequence[View]) -> CardEvent:
         """The moment when all of these are copied; what their libraries do next with them waits for it."""
         copied = self._stream.mark()
         while self._copying and self._copying[0][0].reached():
@@ -114,7 +116,7 @@ class _Slots:
     def __init__(self, card: Card) -> None:
         self._card = card
         self._size = 0
-        self._idle: list[Memory] = []
+        self._idle: list[CardMemory] = []
 
     def take(self, size: int) -> _Slot:
         if size != self._size:
@@ -127,7 +129,7 @@ class _Slot:
 
     __slots__ = ("_idle", "memory")
 
-    def __init__(self, memory: Memory, idle: list[Memory]) -> None:
+    def __init__(self, memory: CardMemory, idle: list[CardMemory]) -> None:
         self.memory = memory
         self._idle = idle
 

@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from acuity.devices.cpu import check_layouts
-from acuity.devices.cuda.batch import Figures
-from acuity.devices.cuda.fitting import Fit, Needs, fits, too_small
+from acuity.devices.cuda.batch import BatchFigures
+from acuity.devices.cuda.fitting import CardFit, Needs, fits, too_small
 from acuity.devices.cuda.hardware.card import Card
 from acuity.devices.cuda.pictures import Pictures
-from acuity.devices.cuda.stage import Group, Stage
+from acuity.devices.cuda.stage import Stage, TwinGroup
 from acuity.errors import CardMemoryError
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class CudaConveyor:
         self._smaller = iter(fits(geometry, share))
         self._build(next(self._smaller))
 
-    def _build(self, fit: Fit) -> None:
+    def _build(self, fit: CardFit) -> None:
         self.most = fit.most
         self._pictures = Pictures(self._card, self._geometry, fit.slots)
         self._idle: deque[Stage] = deque(
@@ -52,11 +52,11 @@ class CudaConveyor:
         """Whether a batch has to be finished before another one starts."""
         return not self._idle
 
-    def runner(self, kind: type[Extractor], members: Sequence[Extractor]) -> Group:
+    def runner(self, kind: type[Extractor], members: Sequence[Extractor]) -> TwinGroup:
         """What start() computes these extractors by, which are of one kind and share work."""
-        return Group(kind, members)
+        return TwinGroup(kind, members)
 
-    def prepare(self, planes: int | None, runners: Sequence[Group], *, uploads: bool = True) -> None:
+    def prepare(self, planes: int | None, runners: Sequence[TwinGroup], *, uploads: bool = True) -> None:
         """Have the memory for these runners, on so many planes; batches become smaller if it is short.
 
         With `uploads` also for pictures that are uploaded: those that lie on the card need none. Raises
@@ -73,7 +73,9 @@ class CudaConveyor:
                     raise too_small(self._card, Needs(self._geometry, planes, runners, uploads), error)
                 self._build(fit)
 
-    def _reserve(self, planes: int | None, groups: Sequence[Group], uploads: bool) -> CardMemoryError | None:
+    def _reserve(
+        self, planes: int | None, groups: Sequence[TwinGroup], uploads: bool
+    ) -> CardMemoryError | None:
         """Have the memory for batches of these groups; returns what is wrong if the card has too little."""
         try:
             if not self._pictures.fits(planes):
@@ -89,7 +91,7 @@ class CudaConveyor:
         return None
 
     def start(
-        self, frames: Sequence[Frame], planes: int | None, work: Sequence[tuple[Group, Sequence[int]]]
+        self, frames: Sequence[Frame], planes: int | None, work: Sequence[tuple[TwinGroup, Sequence[int]]]
     ) -> None:
         """Start a batch of at most `most` frames, for which everything was prepared.
 
@@ -118,7 +120,7 @@ class CudaConveyor:
         self._pictures.release()
         return True
 
-    def finish(self) -> list[Figures]:
+    def finish(self) -> list[BatchFigures]:
         """Wait for the oldest batch, and return its figures."""
         stage = self._busy[0]
         if stage.reads:

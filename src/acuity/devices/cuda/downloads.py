@@ -6,7 +6,7 @@ import math
 import threading
 from collections.abc import Sequence
 
-from acuity.devices.cuda.hardware.card import Card, Event, Stream
+from acuity.devices.cuda.hardware.card import Card, CardEvent, CardStream
 from acuity.video.buffers import BufferPool
 from acuity.video.card_picture import CardPlane
 from acuity.video.picture import Samples
@@ -18,11 +18,11 @@ class Downloads:
     def __init__(self, card: Card) -> None:
         self._card = card
         self._lock = threading.Lock()
-        self._stream: Stream | None = None
+        self._stream: CardStream | None = None
         self._pool: BufferPool | None = None
         self._size = 0
 
-    def fetch(self, planes: Sequence[CardPlane], ready: Event | None) -> tuple[Samples, ...]:
+    def fetch(self, planes: Sequence[CardPlane], ready: CardEvent | None) -> tuple[Samples, ...]:
         """The planes in the machine's memory; waits for them without holding Python's lock."""
         found = self._memory(planes)
         with self._lock:

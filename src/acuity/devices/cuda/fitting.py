@@ -15,7 +15,7 @@ import numpy as np
 from acuity.devices.cuda.hardware.card import Bytes, Card
 from acuity.devices.cuda.hardware.cuda_errors import INSTEAD, in_gib
 from acuity.devices.cuda.pictures import Pictures
-from acuity.devices.cuda.stage import Group, Stage
+from acuity.devices.cuda.stage import Stage, TwinGroup
 from acuity.errors import CardMemoryError, UnfitPictureError
 from acuity.features.extractor import REACH
 
@@ -30,7 +30,7 @@ _GRAIN: Final = 512  # bytes: memory is given out in multiples of this
 _SIZES: Final = ((3840, 2160), (2560, 1440), (1920, 1080), (1280, 720), (640, 360))
 
 
-class Fit(NamedTuple):
+class CardFit(NamedTuple):
     """Frames of a batch, and streams that have one each."""
 
     most: int
@@ -47,14 +47,14 @@ def batch_frames(geometry: Geometry, share: int = 1) -> int:
     return max(1, min(_MOST, _SAMPLES // (geometry.width * geometry.height)) // share)
 
 
-def fits(geometry: Geometry, share: int = 1) -> Iterator[Fit]:
+def fits(geometry: Geometry, share: int = 1) -> Iterator[CardFit]:
     """The fits for pictures of this geometry, the best one first, each smaller than the one before."""
     most = batch_frames(geometry, share)
     while most > 1:
-        yield Fit(most, STREAMS)
+        yield CardFit(most, STREAMS)
         most //= 2
     for streams in range(STREAMS, 0, -1):
-        yield Fit(1, streams)
+        yield CardFit(1, streams)
 
 
 class _Idle:
@@ -102,11 +102,11 @@ class Needs(NamedTuple):
 
     geometry: Geometry
     planes: int | None  # that are read; None: all
-    groups: Sequence[Group]
+    groups: Sequence[TwinGroup]
     uploads: bool = True  # whether pictures are uploaded, and don't lie on the card already
 
 
-def memory_needed(card: Card, needs: Needs, fit: Fit) -> int:
+def memory_needed(card: Card, needs: Needs, fit: CardFit) -> int:
     """Bytes of the card that a conveyor takes."""
     counter: Any = _CountingCard(card)
     if needs.uploads:
@@ -121,7 +121,7 @@ def memory_needed(card: Card, needs: Needs, fit: Fit) -> int:
 
 def too_small(card: Card, needs: Needs, error: CardMemoryError) -> CardMemoryError:
     """The sentence about a card that has too little memory for a single frame."""
-    least, free = Fit(1, 1), card.free_memory()
+    least, free = CardFit(1, 1), card.free_memory()
     geometry, groups = needs.geometry, needs.groups
     needed = memory_needed(card, needs, least)
     if needed <= free:  # in pieces, or until a moment ago

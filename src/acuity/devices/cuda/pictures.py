@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acuity.devices.cuda.batch import PICTURE, PLANES
-from acuity.devices.cuda.hardware.card import Bytes, Card, Event, Memory, Stream
+from acuity.devices.cuda.hardware.card import Bytes, Card, CardEvent, CardMemory, CardStream
 from acuity.features.extractor import REACH
 from acuity.video.card_picture import CardPicture
 
@@ -64,10 +64,10 @@ class Upload:
     """The pictures that one batch uploads."""
 
     number: int  # of the batch
-    stream: Stream
+    stream: CardStream
     staging: Staging
     settle: Callable[[], bool]
-    done: Event | None = None  # set when all of them are on their way
+    done: CardEvent | None = None  # set when all of them are on their way
 
 
 @dataclass(slots=True, eq=False)
@@ -79,7 +79,7 @@ class Resident:
     upload: Upload
     reader: int  # the number of the last batch that reads them
     # When those are written that lie on the card where their owner has them.
-    written: list[Event] = field(default_factory=list)
+    written: list[CardEvent] = field(default_factory=list)
 
 
 class Pictures:
@@ -91,7 +91,7 @@ class Pictures:
         self._layouts: list[PlaneLayout] = []
         self._slots = slots
         self._slot_bytes = 0
-        self._memory: Memory | None = None
+        self._memory: CardMemory | None = None
         self._records = np.zeros(1, PICTURE)  # of each slot, for each number of planes
         self._free: list[int] = []
         self._residents: dict[int, Resident] = {}  # by frame, the oldest first
@@ -116,7 +116,7 @@ class Pictures:
         self._records = np.zeros((len(layouts) + 2) * self._slots, PICTURE)
         self._free = list(range(self._slots))
 
-    def allocate(self) -> Memory:
+    def allocate(self) -> CardMemory:
         """Have the memory of all slots, which pictures that lie on the card don't need."""
         if self._memory is not None:
             return self._memory
@@ -132,7 +132,7 @@ class Pictures:
         return len(plane_layouts(self._geometry, planes)) <= len(self._layouts)
 
     def upload(
-        self, frames: Sequence[Frame], stream: Stream, staging: Staging, settle: Callable[[], bool]
+        self, frames: Sequence[Frame], stream: CardStream, staging: Staging, settle: Callable[[], bool]
     ) -> NDArray[np.uint64]:
         """Have all pictures of a batch on the card when the stream goes on; returns a FRAME record for each.
 
@@ -141,7 +141,7 @@ class Pictures:
         """
         self._begun += 1
         upload = Upload(self._begun, stream, staging, settle)
-        awaited: set[Event] = set()
+        awaited: set[CardEvent] = set()
         rows: list[int] = []
         for frame in frames:
             refs, dises = [_NOTHING] * REACH, [_NOTHING] * REACH

@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from acuity.devices.cuda.dlpack import CUDA, CUDA_MANAGED, export
-from acuity.devices.cuda.hardware.card import Card, Stream
+from acuity.devices.cuda.hardware.card import Card, CardStream
 from acuity.errors import AcuityError, InputError, to_set
 from acuity.video.card_picture import CardPlane
 
@@ -60,7 +60,7 @@ class _Raw(NamedTuple):
     used_in: int | None
 
 
-def view_of(array: Any, card: Card, stream: Stream) -> View:
+def view_of(array: Any, card: Card, stream: CardStream) -> View:
     """The array as a plane; raises InputError.
 
     `stream` waits until the array is written, if its library sees to that.
@@ -140,7 +140,7 @@ def _elsewhere(number: int | None, card: Card) -> InputError:
     )
 
 
-def _read(array: Any, card: Card, stream: Stream) -> _Raw:
+def _read(array: Any, card: Card, stream: CardStream) -> _Raw:
     """The array by the protocol that says more."""
     library = type(array).__module__.partition(".")[0]
     exports = hasattr(array, "__dlpack__")
@@ -182,7 +182,7 @@ def _by_interface(array: Any, about: Mapping[str, Any], card: Card) -> _Raw:
     )
 
 
-def _by_dlpack(array: Any, library: str, card: Card, stream: Stream) -> _Raw:
+def _by_dlpack(array: Any, library: str, card: Card, stream: CardStream) -> _Raw:
     device, number = map(int, array.__dlpack_device__())  # some libraries have objects of their own for them
     if device not in _MANAGED:
         raise InputError(

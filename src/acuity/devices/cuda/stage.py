@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acuity.devices.cpu import check_depths
-from acuity.devices.cuda.batch import FRAME, Batch, Bench, Columns, Figures, Twin
-from acuity.devices.cuda.hardware.card import Card, Event, Memory
+from acuity.devices.cuda.batch import FRAME, Batch, BatchFigures, Bench, Columns, Twin
+from acuity.devices.cuda.hardware.card import Card, CardEvent, CardMemory
 from acuity.devices.cuda.pictures import Pictures, Staging, plane_layouts
 from acuity.devices.cuda.table import TWINS
 
@@ -32,7 +32,7 @@ class _Launch(NamedTuple):
     sums: int
 
 
-class Group:
+class TwinGroup:
     """A group of extractors, with a twin for each stream."""
 
     def __init__(self, kind: type[Extractor], members: Sequence[Extractor]) -> None:
@@ -52,16 +52,16 @@ class Stage:
         self._bench = Bench(card, most)
         self._stream = card.stream()
         self._staging = Staging(card)
-        self._twins: dict[Group, Twin] = {}
+        self._twins: dict[TwinGroup, Twin] = {}
         self._checks: dict[int | None, SampleCheck] = {}  # by the number of planes
         self._tables = _Buffer(card)
         self._sums = _Buffer(card)
         self._launches: dict[_Launch, Callable[[], None]] = {}  # those that were done before
         # Of the batch under way: each twin, the positions of its frames, and where its sums start.
         self._work: list[tuple[Twin, Sequence[int], int]] = []
-        self._done: Event | None = None
+        self._done: CardEvent | None = None
 
-    def prepare(self, planes: int | None, groups: Sequence[Group]) -> None:
+    def prepare(self, planes: int | None, groups: Sequence[TwinGroup]) -> None:
         """Have the memory for batches of these groups; raises CardMemoryError."""
         self._twins = {group: self._twins.get(group) or self._make(group) for group in groups}
         words = sum(twin.words for twin in self._twins.values())
@@ -76,7 +76,7 @@ class Stage:
         pictures: Pictures,
         frames: Sequence[Frame],
         planes: int | None,
-        work: Sequence[tuple[Group, Sequence[int]]],
+        work: Sequence[tuple[TwinGroup, Sequence[int]]],
         settle: Callable[[], bool],
     ) -> None:
         self.frames = frames
@@ -116,7 +116,7 @@ class Stage:
             self._checks[planes] = SampleCheck(self._geometry, planes, self._bench)
         return self._checks[planes]
 
-    def _make(self, group: Group) -> Twin:
+    def _make(self, group: TwinGroup) -> Twin:
         twin: Twin = TWINS[group.kind].twin()(group.members, self._geometry, self._bench)
         return twin
 
@@ -142,10 +142,10 @@ class Stage:
             self._done = self._stream.mark()
         self._done.wait()
 
-    def finish(self) -> list[Figures]:
+    def finish(self) -> list[BatchFigures]:
         self.wait()
         words = self._sums.host.view(np.int64)
-        found: list[Figures] = []
+        found: list[BatchFigures] = []
         for twin, positions, start in self._work:
             count = len(positions)
             sums = words[start : start + count * twin.words].reshape(count, twin.words)
@@ -155,15 +155,15 @@ class Stage:
         return found
 
 
-def _figures(twin: Twin, sums: NDArray[np.int64], frames: Sequence[Frame]) -> Iterator[Figures]:
+def _figures(twin: Twin, sums: NDArray[np.int64], frames: Sequence[Frame]) -> Iterator[BatchFigures]:
     """The figures of a twin's frames: those of all at once, if it gives them so."""
     columns: Columns | None = getattr(twin, "columns", None)
     if columns is not None:
-        yield Figures([frame.index for frame in frames], columns(sums, frames))
+        yield BatchFigures([frame.index for frame in frames], columns(sums, frames))
         return
     for row, frame in zip(sums, frames, strict=True):
         figures = twin.figures(row, frame)
-        yield Figures([frame.index], {key: [value] for key, value in figures.items()})
+        yield BatchFigures([frame.index], {key: [value] for key, value in figures.items()})
 
 
 class _Buffer:
@@ -171,7 +171,7 @@ class _Buffer:
 
     def __init__(self, card: Card) -> None:
         self._card = card
-        self._memory: Memory | None = None
+        self._memory: CardMemory | None = None
         self.host = np.zeros(0, np.uint8)
 
     @property

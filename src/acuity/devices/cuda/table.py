@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from acuity.features.extractor import Extractor
 
 
-class Entry(NamedTuple):
+class TwinEntry(NamedTuple):
     """A twin: its module in twins/, its class, and the program of its kernels."""
 
     module: str
@@ -36,18 +36,18 @@ class Entry(NamedTuple):
         return found
 
 
-TWINS: Final[dict[type[Extractor], Entry]] = {
-    Adm: Entry("adm", "AdmTwin", "adm"),
-    Cambi: Entry("cambi", "CambiTwin", "cambi"),
-    Ciede: Entry("ciede", "CiedeTwin", "ciede"),
-    Motion: Entry("motion", "MotionTwin", "motion"),
-    Psnr: Entry("psnr", "PsnrTwin", "psnr"),
-    PsnrHvs: Entry("psnr", "PsnrHvsTwin", "psnr_hvs"),
-    FloatSsim: Entry("similarity", "FloatSsimTwin", "ssim"),
-    FloatMsSsim: Entry("similarity", "FloatMsSsimTwin", "ssim"),
-    SpeedChroma: Entry("speed", "SpeedChromaTwin", "speed"),
-    SpeedTemporal: Entry("speed", "SpeedTemporalTwin", "speed"),
-    Ssimulacra2: Entry("ssimulacra2", "Ssimulacra2Twin", "ssimulacra2"),
-    Vif: Entry("vif", "VifTwin", "vif"),
-    Xpsnr: Entry("psnr", "XpsnrTwin", "xpsnr"),
+TWINS: Final[dict[type[Extractor], TwinEntry]] = {
+    Adm: TwinEntry("adm", "AdmTwin", "adm"),
+    Cambi: TwinEntry("cambi", "CambiTwin", "cambi"),
+    Ciede: TwinEntry("ciede", "CiedeTwin", "ciede"),
+    Motion: TwinEntry("motion", "MotionTwin", "motion"),
+    Psnr: TwinEntry("psnr", "PsnrTwin", "psnr"),
+    PsnrHvs: TwinEntry("psnr", "PsnrHvsTwin", "psnr_hvs"),
+    FloatSsim: TwinEntry("similarity", "FloatSsimTwin", "ssim"),
+    FloatMsSsim: TwinEntry("similarity", "FloatMsSsimTwin", "ssim"),
+    SpeedChroma: TwinEntry("speed", "SpeedChromaTwin", "speed"),
+    SpeedTemporal: TwinEntry("speed", "SpeedTemporalTwin", "speed"),
+    Ssimulacra2: TwinEntry("ssimulacra2", "Ssimulacra2Twin", "ssimulacra2"),
+    Vif: TwinEntry("vif", "VifTwin", "vif"),
+    Xpsnr: TwinEntry("psnr", "XpsnrTwin", "xpsnr"),
 }

@@ -38,7 +38,7 @@ class Box(NamedTuple):
         return _words(self.x / width, right / width, self.y / height, bottom / height)
 
 
-class Place(NamedTuple):
+class CellBox(NamedTuple):
     """A box of cells, and where it is in words."""
 
     left: int
@@ -48,17 +48,17 @@ class Place(NamedTuple):
     words: str
 
 
-def place_of(cells: NDArray[np.float32]) -> Place:
+def place_of(cells: NDArray[np.float32]) -> CellBox:
     """Where most of a map is: the whole picture if it is even."""
     rows, columns = cells.shape
-    whole = Place(0, 0, columns, rows, WHOLE)
+    whole = CellBox(0, 0, columns, rows, WHOLE)
     total = float(cells.sum())
     peak = float(np.sort(cells, axis=None)[-max(1, cells.size // 20) :].mean())
     if total <= 0 or (cells >= 0.5 * peak).mean() >= _EVEN:
         return whole
     left, top, right, bottom = _shrunk(cells, _KEPT * total)
     words = _words(left / columns, right / columns, top / rows, bottom / rows)
-    return Place(left, top, right, bottom, words) if words != WHOLE else whole
+    return CellBox(left, top, right, bottom, words) if words != WHOLE else whole
 
 
 def _shrunk(cells: NDArray[np.float32], kept: float) -> tuple[int, int, int, int]:
@@ -133,7 +133,7 @@ class Grid:
     def shape(self) -> tuple[int, int]:
         return len(self.rows), len(self.columns)
 
-    def box(self, place: Place) -> Box:
+    def box(self, place: CellBox) -> Box:
         xs, ys = [*self.columns, self.width], [*self.rows, self.height]
         left, top, right, bottom = xs[place.left], ys[place.top], xs[place.right], ys[place.bottom]
         return Box(left, top, right - left, bottom - top)

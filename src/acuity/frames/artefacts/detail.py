@@ -8,7 +8,7 @@ import numpy as np
 
 from acuity.frames.artefacts.cells import TILE, Plane, smoothed
 from acuity.frames.artefacts.findings import WORST, Anchors, worst
-from acuity.frames.artefacts.measure import Figures, Gathered, Measure, Measured, Strip
+from acuity.frames.artefacts.measure import CellFigures, Figures, Gathered, Measure, Strip
 from acuity.video.picture import LAYOUTS
 
 _FAINT: Final = 1.0  # levels of detail, in all octaves together, that would hardly be missed
@@ -27,10 +27,10 @@ class Blur(Measure):
             dis += strip.means(detail.dis, octave)
         return ref, dis
 
-    def judge(self, gathered: Gathered) -> Measured | None:
+    def judge(self, gathered: Gathered) -> CellFigures | None:
         ref, dis = gathered.figures
         cells = np.maximum(ref - dis, 0) / (ref + np.float32(_FAINT))
-        return Measured(worst(cells), cells)
+        return CellFigures(worst(cells), cells)
 
 
 # Lines of a grid or of bands touch less than this share of the places in a tile; noise touches all.
@@ -56,14 +56,14 @@ class Noise(Measure):
         ref, dis = (_quiet(_places(detail * weights, strip) / counts) for detail in strip.details[0])
         return ref, dis, away
 
-    def judge(self, gathered: Gathered) -> Measured | None:
+    def judge(self, gathered: Gathered) -> CellFigures | None:
         ref, dis, away = gathered.figures
         added = np.sqrt(np.maximum(dis * dis - np.float32(_CHANCE) * ref * ref, 0))
         cells = added / (1 + ref / np.float32(_MASKING))
         flat = away >= _FLAT
         if flat.mean() >= _ENOUGH:  # beside edges, ringing looks like noise
             cells = np.where(flat, cells, np.float32(0))
-        return Measured(worst(cells), cells)
+        return CellFigures(worst(cells), cells)
 
 
 def _quiet(places: Plane) -> Plane:
@@ -110,7 +110,7 @@ class Ringing(Measure):
         beyond *= 1 - edges
         return strip.means(swings * swings), strip.means(beyond * beyond), strip.means(edges)
 
-    def judge(self, gathered: Gathered) -> Measured | None:
+    def judge(self, gathered: Gathered) -> CellFigures | None:
         inside, outside, zone = gathered.figures
         # Noise swings as far where there is no edge, nearby or in the whole picture.
         away = 1 - zone
@@ -119,7 +119,7 @@ class Ringing(Measure):
         edged = zone >= _LEAST_ZONE
         beyond = np.where(edged, np.maximum(inside - floor * zone, 0), np.float32(0))
         cells = np.sqrt(beyond / np.maximum(zone, np.float32(_LEAST_ZONE)))
-        return Measured(worst(cells, max(_FEWEST, WORST * float(edged.mean()))), cells)
+        return CellFigures(worst(cells, max(_FEWEST, WORST * float(edged.mean()))), cells)
 
 
 _SMALL: Final = 0.01  # share of cells: an object of another colour
@@ -134,7 +134,7 @@ class ColourShift(Measure):
     name = "colour shift"
     anchors = Anchors(1.5, 4.0, 10.0, 30.0)  # levels of chroma
 
-    def judge(self, gathered: Gathered) -> Measured | None:
+    def judge(self, gathered: Gathered) -> CellFigures | None:
         frame, grid = gathered.frame, gathered.grid
         shift = LAYOUTS[frame.ref.format.layout]
         if shift is None or min(min(plane.shape) for plane in frame.ref.planes) == 0:
@@ -148,27 +148,27 @@ class ColourShift(Measure):
         figure, small = worst(cells), worst(cells, _SMALL)
         if small >= self.anchors.visible > figure and figure < _LESS * small:
             # An object whose colour is clearly another is seen, however small: only it is looked at.
-            return Measured(_LESS * small, np.where(cells >= _LESS * small, cells, np.float32(0)))
-        return Measured(figure, cells)
+            return CellFigures(_LESS * small, np.where(cells >= _LESS * small, cells, np.float32(0)))
+        return CellFigures(figure, cells)
 
 
 class ContrastChange(Measure):
     name = "contrast change"
     anchors = Anchors(2.0, 6.0, 18.0, 50.0)  # levels of luma, by which tones are nearer to a middle one
 
-    def judge(self, gathered: Gathered) -> Measured | None:
+    def judge(self, gathered: Gathered) -> CellFigures | None:
         cells = np.abs(_spread_change(gathered.ref_means, gathered.dis_means))
-        return Measured(worst(cells), cells)
+        return CellFigures(worst(cells), cells)
 
 
 class BrightnessShift(Measure):
     name = "brightness shift"
     anchors = Anchors(2.0, 6.0, 18.0, 50.0)  # levels of luma
 
-    def judge(self, gathered: Gathered) -> Measured | None:
+    def judge(self, gathered: Gathered) -> CellFigures | None:
         moved = gathered.dis_means - gathered.ref_means
         cells = np.abs(smoothed(moved - _spread_change(gathered.ref_means, gathered.dis_means)))
-        return Measured(worst(cells), cells)
+        return CellFigures(worst(cells), cells)
 
 
 def _spread_change(ref: Plane, dis: Plane) -> Plane:

@@ -9,8 +9,16 @@ import numpy as np
 
 from acuity.frames.artefacts.cells import WHOLE, Box, Grid, Plane, place_of, smoothed
 from acuity.frames.artefacts.detail import Blur, BrightnessShift, ColourShift, ContrastChange, Noise, Ringing
-from acuity.frames.artefacts.findings import Anchors, Examination, Finding
-from acuity.frames.artefacts.measure import ExaminedFrame, Figures, Gathered, Measure, Measured, Tone, strips
+from acuity.frames.artefacts.findings import Anchors, ArtefactFinding, Examination
+from acuity.frames.artefacts.measure import (
+    CellFigures,
+    ExaminedFrame,
+    Figures,
+    Gathered,
+    Measure,
+    Tone,
+    strips,
+)
 from acuity.frames.artefacts.other_pictures import (
     BLANK,
     FREEZE,
@@ -37,7 +45,7 @@ EXPLANATIONS: Final = (
 )
 
 
-def explained(results: dict[str, Measured]) -> dict[str, Measured]:
+def explained(results: dict[str, CellFigures]) -> dict[str, CellFigures]:
     """The results without what others explain."""
     left = dict(results)
     for cause, effect, enough, share in EXPLANATIONS:
@@ -47,10 +55,10 @@ def explained(results: dict[str, Measured]) -> dict[str, Measured]:
     return left
 
 
-def _reduced(measured: Measured, kept: Plane) -> Measured:
+def _reduced(measured: CellFigures, kept: Plane) -> CellFigures:
     cells = measured.cells * kept
     total = float(measured.cells.sum())
-    return Measured(measured.figure * float(cells.sum()) / total if total > 0 else 0.0, cells)
+    return CellFigures(measured.figure * float(cells.sum()) / total if total > 0 else 0.0, cells)
 
 
 MEASURES: Final[tuple[Measure, ...]] = (
@@ -71,7 +79,7 @@ NAMES: Final = (BLANK, FREEZE, MISALIGNED, *(measure.name for measure in MEASURE
 def examine(frame: ExaminedFrame) -> Examination:
     """What is wrong with the distorted picture, compared with the reference."""
     grid = Grid(frame.ref.width, frame.ref.height)
-    findings: dict[str, Finding] = {}
+    findings: dict[str, ArtefactFinding] = {}
     blank = find_blank(frame)
     if blank is not None:
         findings[BLANK] = _whole(BLANK, blank, grid)
@@ -95,13 +103,13 @@ def examine(frame: ExaminedFrame) -> Examination:
     return Examination(findings | _measured(frame, grid))
 
 
-def _whole(name: str, words: str, grid: Grid) -> Finding:
+def _whole(name: str, words: str, grid: Grid) -> ArtefactFinding:
     """What a whole picture is, or, without words, isn't."""
     figure = 1.0 if words else 0.0
-    return Finding(name, figure, figure, WHOLE, Box(0, 0, grid.width, grid.height), words)
+    return ArtefactFinding(name, figure, figure, WHOLE, Box(0, 0, grid.width, grid.height), words)
 
 
-def _measured(frame: ExaminedFrame, grid: Grid) -> dict[str, Finding]:
+def _measured(frame: ExaminedFrame, grid: Grid) -> dict[str, ArtefactFinding]:
     level = np.float32(frame.level)
     ref_means, dis_means = grid.means(frame.ref.luma) / level, grid.means(frame.dis.luma) / level
     tone = Tone.between(ref_means, dis_means)
@@ -111,7 +119,7 @@ def _measured(frame: ExaminedFrame, grid: Grid) -> dict[str, Finding]:
             figures = measure.gather(strip)
             if figures is not None:
                 gathered[measure.name].append(figures)
-    results: dict[str, Measured] = {}
+    results: dict[str, CellFigures] = {}
     for measure in MEASURES:
         parts = gathered[measure.name]
         if not parts:
@@ -128,10 +136,12 @@ def _measured(frame: ExaminedFrame, grid: Grid) -> dict[str, Finding]:
     }
 
 
-def _finding(name: str, anchors: Anchors, measured: Measured, grid: Grid, note: str = "") -> Finding:
+def _finding(
+    name: str, anchors: Anchors, measured: CellFigures, grid: Grid, note: str = ""
+) -> ArtefactFinding:
     place = place_of(measured.cells)
     severity = anchors.severity(measured.figure)
-    return Finding(name, severity, measured.figure, place.words, grid.box(place), note)
+    return ArtefactFinding(name, severity, measured.figure, place.words, grid.box(place), note)
 
 
 def _repeats(frame: ExaminedFrame) -> str:

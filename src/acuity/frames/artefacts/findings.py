@@ -59,7 +59,7 @@ _FAINTEST: Final = 0.03  # a severity that nothing is made of, whatever the scor
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class ArtefactFinding:
     """One artefact of a frame."""
 
     name: str
@@ -74,7 +74,7 @@ class Finding:
 class Examination:
     """The findings of a frame by name. Artefacts that couldn't be measured are missing."""
 
-    findings: dict[str, Finding]
+    findings: dict[str, ArtefactFinding]
 
     def severity(self, name: str) -> float:
         found = self.findings.get(name)
@@ -130,12 +130,12 @@ _AS_USUAL: Final = " (as in most of the clip)"
 _ALL_AS_USUAL: Final = " (all as in most of the clip)"
 
 
-def ranked(found: Examination, typical: Typical) -> list[Finding]:
+def ranked(found: Examination, typical: Typical) -> list[ArtefactFinding]:
     """Visible artefacts, at most three, the most severe first."""
     left = [finding for finding in found.findings.values() if finding.severity >= JUST_VISIBLE]
     left.sort(key=lambda finding: -finding.severity)
     usual = {name: max(value, _LEAST_TYPICAL) for name, value in typical.medians.items()}
-    order: list[Finding] = []
+    order: list[ArtefactFinding] = []
     while left and len(order) < _MOST:
         least, says = left[0].severity - _CLOSE, word(left[0].severity)
         close = [finding for finding in left if finding.severity > least and word(finding.severity) == says]
@@ -174,19 +174,19 @@ def artefacts(found: Examination, typical: Typical) -> list[dict[str, Any]]:
     ]
 
 
-def _ratio(finding: Finding, typical: Typical) -> float | None:
+def _ratio(finding: ArtefactFinding, typical: Typical) -> float | None:
     usual = typical.medians.get(finding.name)
     return None if usual is None or usual < _LEAST_TYPICAL else finding.severity / usual
 
 
-def _phrase(finding: Finding) -> str:
+def _phrase(finding: ArtefactFinding) -> str:
     if finding.note:
         return f"{finding.name}: {finding.note}"
     where = finding.where if finding.where == WHOLE else f"mostly {finding.where}"
     return f"{finding.name}, {word(finding.severity)}, {where}"
 
 
-def _against(finding: Finding, typical: Typical) -> str:
+def _against(finding: ArtefactFinding, typical: Typical) -> str:
     """How it compares with the clip; empty where nothing is known of the clip."""
     if finding.name not in typical.medians:
         return ""

@@ -222,7 +222,7 @@ class Gathered(NamedTuple):
     figures: Figures
 
 
-class Measured(NamedTuple):
+class CellFigures(NamedTuple):
     """A figure for the picture, in the measure's unit, and one for each cell."""
 
     figure: float
@@ -239,6 +239,6 @@ class Measure:
         """Figures of a strip; None if the picture is too small or something else is missing."""
         return ()
 
-    def judge(self, gathered: Gathered) -> Measured | None:
+    def judge(self, gathered: Gathered) -> CellFigures | None:
         """How bad it is; None if this can't be measured here."""
         raise NotImplementedError

@@ -9,7 +9,15 @@ from numpy.typing import NDArray
 
 from acuity.frames.artefacts.cells import Grid, Plane, cell_means, smoothed
 from acuity.frames.artefacts.findings import Anchors, worst
-from acuity.frames.artefacts.measure import ExaminedFrame, Figures, Gathered, Measure, Measured, Strip, halved
+from acuity.frames.artefacts.measure import (
+    CellFigures,
+    ExaminedFrame,
+    Figures,
+    Gathered,
+    Measure,
+    Strip,
+    halved,
+)
 from acuity.video.alignment.geometry import LEAST_GAIN, squared_error, transformation
 from acuity.video.picture import Samples
 
@@ -63,13 +71,13 @@ class Combing(Measure):
         upper[1::2], lower[::2] = 0, 0  # strips begin with an even row
         return strip.means(upper), strip.means(lower)
 
-    def judge(self, gathered: Gathered) -> Measured | None:
+    def judge(self, gathered: Gathered) -> CellFigures | None:
         upper, lower = gathered.figures
         if not _uneven(float(upper.mean()), float(lower.mean())):
-            return Measured(0.0, np.zeros_like(upper))
+            return CellFigures(0.0, np.zeros_like(upper))
         more: Plane = upper - lower if upper.sum() > lower.sum() else lower - upper
         cells = np.sqrt(2 * np.maximum(more, 0))
-        return Measured(worst(cells), cells)
+        return CellFigures(worst(cells), cells)
 
 
 def is_combed(ref: Samples, dis: Samples, level: float) -> bool:
@@ -94,7 +102,7 @@ _STILL: Final = 0.12  # share of the reference's motion that a frozen picture ma
 _SAME: Final = 0.5  # of the distance to the reference: a picture nearer than this is the one that is repeated
 
 
-def find_freeze(frame: ExaminedFrame, grid: Grid) -> tuple[Measured, bool] | None:
+def find_freeze(frame: ExaminedFrame, grid: Grid) -> tuple[CellFigures, bool] | None:
     """How badly a picture is frozen, and whether it repeats what the reference showed just before.
 
     The figure is 0 if it isn't frozen; None if that can't be known.
@@ -110,10 +118,10 @@ def find_freeze(frame: ExaminedFrame, grid: Grid) -> tuple[Measured, bool] | Non
         changed, _distances(halved(ref - last_ref), grid, 2 * _SHRINK), _distances(dis - ref, grid)
     )
     if moving.mean() < _LEAST_MOVING or stayed[moving].sum() > _STILL * changed[moving].sum():
-        return Measured(0.0, np.zeros_like(changed)), False
+        return CellFigures(0.0, np.zeros_like(changed)), False
     cells = np.where(moving, np.maximum(changed - stayed, 0), np.float32(0))
     repeats_last = float(np.abs(dis - last_ref).mean()) <= _SAME * float(np.abs(dis - ref).mean())
-    return Measured(float(cells[moving].mean()), cells), repeats_last
+    return CellFigures(float(cells[moving].mean()), cells), repeats_last
 
 
 def _moving(changed: Plane, coarse: Plane, off: Plane) -> NDArray[np.bool_]:

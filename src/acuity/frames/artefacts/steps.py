@@ -14,7 +14,7 @@ from acuity.features.extractor import Geometry
 from acuity.features.visible_steps import visible_steps
 from acuity.frames.artefacts.cells import Grid, Plane, cell_means, smoothed
 from acuity.frames.artefacts.findings import Anchors, worst
-from acuity.frames.artefacts.measure import Figures, Gathered, Measure, Measured, Strip
+from acuity.frames.artefacts.measure import CellFigures, Figures, Gathered, Measure, Strip
 from acuity.video.picture import Samples
 
 _CELLS_OF_PATTERN: Final = 5  # cells that a pattern is looked for in, the one in the middle being judged
@@ -92,7 +92,7 @@ class Blocking(Measure):
         ref_down, down = (_means_across(_peaks(plane, 0)[inner], strip.grid.columns) for plane in luma)
         return ref_across, across, ref_down, down, strip.means(strip.details[0].dis)
 
-    def judge(self, gathered: Gathered) -> Measured | None:
+    def judge(self, gathered: Gathered) -> CellFigures | None:
         # (rows of cells, columns) twice, (rows, columns of cells) twice, cells
         ref_across, across, ref_down, down, detail = gathered.figures
         grid = gathered.grid
@@ -100,7 +100,7 @@ class Blocking(Measure):
         cells = np.maximum(cells / 2, 0) / (1 + detail / np.float32(_MASKING))
         shift = smoothed(gathered.dis_means - gathered.ref_means)
         cells /= 1 + np.abs(shift - np.median(shift)) / np.float32(_UNEVEN)
-        return Measured(worst(cells), cells)
+        return CellFigures(worst(cells), cells)
 
 
 def _blocks(ref: Plane, dis: Plane, starts: list[int]) -> Plane:
@@ -202,7 +202,7 @@ class Banding(Measure):
     name = "banding"
     anchors = Anchors(3.0, 10.0, 32.0, 60.0)  # points of CAMBI, of fine and coarse steps together
 
-    def judge(self, gathered: Gathered) -> Measured | None:
+    def judge(self, gathered: Gathered) -> CellFigures | None:
         frame, grid = gathered.frame, gathered.grid
         depth = frame.ref.format.depth
         fine = _kernel(grid, depth, frame.eotf)
@@ -215,7 +215,7 @@ class Banding(Measure):
             ref, dis = (_quarter_contrast(luma, depth) for luma in (frame.ref.luma, frame.dis.luma))
             more, more_cells = _added(coarse, ref, dis, grid)
             figure, cells = figure + more, cells + more_cells
-        return Measured(figure, cells)
+        return CellFigures(figure, cells)
 
 
 def _kernel(grid: Grid, depth: int, eotf: str) -> _native.Cambi | None:

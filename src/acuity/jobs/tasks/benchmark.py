@@ -1,7 +1,7 @@
 """The task of run_benchmark: times every engine on every fixture size and compares its scores with the CPU's.
 
-`BenchmarkProgress` turns steps of different length into one measure of progress. `Row` is one engine's speed
-with its spread, and how far its scores are from the CPU's. `to_text` is the table for people.
+`BenchmarkProgress` turns steps of different length into one measure of progress. `BenchmarkRow` is one
+engine's speed with its spread, and how far its scores are from the CPU's. `to_text` is the table for people.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import Any, Final, Literal, TypeAlias
 from acuity.devices import describe_engine, list_backends
 from acuity.errors import AcuityError, OutputError
 from acuity.jobs.job import Progress
-from acuity.jobs.tasks.engines import Clip, Engine, ExternalEngine, OwnEngine, Run
+from acuity.jobs.tasks.engines import ClipPair, Engine, ExternalEngine, OwnEngine, Run
 from acuity.report.document import plain
 from acuity.report.write import write_document
 
@@ -92,7 +92,7 @@ class Spread:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class BenchmarkRow:
     """The result of one engine on one fixture. None stands for "not measured"."""
 
     fixture: str
@@ -118,7 +118,9 @@ class Row:
         return asdict(self)
 
 
-def measured(clip: Clip, engine: Engine, runs: Sequence[Run], expected: Sequence[float] | None) -> Row:
+def measured(
+    clip: ClipPair, engine: Engine, runs: Sequence[Run], expected: Sequence[float] | None
+) -> BenchmarkRow:
     """A row from its rounds; `expected` are the CPU's scores, or None for the CPU's own row."""
     frames, scores = engine.frames(clip), runs[0].scores
     for run in runs:
@@ -162,8 +164,8 @@ def _compare(runs: Sequence[Run], expected: Sequence[float]) -> _Difference:
     )
 
 
-def _row(clip: Clip, engine: Engine, verdict: Verdict, **known: Any) -> Row:
-    return Row(
+def _row(clip: ClipPair, engine: Engine, verdict: Verdict, **known: Any) -> BenchmarkRow:
+    return BenchmarkRow(
         clip.name,
         clip.width,
         clip.height,
@@ -178,7 +180,7 @@ def _row(clip: Clip, engine: Engine, verdict: Verdict, **known: Any) -> Row:
 _HEADINGS: Final = ("engine", "backend", "fps", "seconds", "VMAF", "max diff", "verdict")
 
 
-def to_text(rows: Sequence[Row], engine: Mapping[str, Any]) -> str:
+def to_text(rows: Sequence[BenchmarkRow], engine: Mapping[str, Any]) -> str:
     """The table for people: median, slowest and fastest round; differences are from Acuity's CPU backend."""
     lines = [
         f"{engine['name']} {engine['version']}, {engine['threads']} threads, {engine['instruction_set']}, "
@@ -195,7 +197,7 @@ def to_text(rows: Sequence[Row], engine: Mapping[str, Any]) -> str:
     return "\n".join([*lines, ""])
 
 
-def _cells(row: Row, usual_frames: int) -> tuple[str, ...]:
+def _cells(row: BenchmarkRow, usual_frames: int) -> tuple[str, ...]:
     shorter = f", {row.frames} frames" if row.frames != usual_frames and row.seconds is not None else ""
     return (
         row.engine,
@@ -224,7 +226,7 @@ class _Fixture:
     """A clip, on which all engines run."""
 
     def __init__(self, given: Mapping[str, int], meter: BenchmarkProgress) -> None:
-        self._clip = Clip(given["width"], given["height"], given["frames"])
+        self._clip = ClipPair(given["width"], given["height"], given["frames"])
         self._rounds = given["rounds"]
         self._meter = meter
         self._baselines: dict[int, list[float]] = {}  # the CPU's scores, by number of frames
@@ -236,7 +238,7 @@ class _Fixture:
             return 0.0
         return self._rounds * engine.frames(self._clip) * self._clip.width * self._clip.height / 1e6
 
-    def row(self, candidate: _Candidate) -> Row:
+    def row(self, candidate: _Candidate) -> BenchmarkRow:
         clip, (engine, problem) = self._clip, candidate
         if problem is not None:
             return _row(clip, engine, "SKIP", reason=problem)
@@ -278,7 +280,7 @@ def run(payload: dict[str, Any], report: Callable[[Progress], None]) -> dict[str
     meter = BenchmarkProgress(report)
     for given in payload["fixtures"]:
         meter.total += sum(map(_Fixture(given, meter).work, candidates))
-    rows: list[Row] = []
+    rows: list[BenchmarkRow] = []
     for given in payload["fixtures"]:  # one at a time, to save memory
         rows += map(_Fixture(given, meter).row, candidates)
     engine = describe_engine()
@@ -293,7 +295,7 @@ def run(payload: dict[str, Any], report: Callable[[Progress], None]) -> dict[str
     }
 
 
-def _write_rows(folder: str | None, rows: Sequence[Row], engine: dict[str, Any]) -> list[str]:
+def _write_rows(folder: str | None, rows: Sequence[BenchmarkRow], engine: dict[str, Any]) -> list[str]:
     """Write a JSON file for each row; returns the problems, so that a failed write loses no figures."""
     if folder is None:
         return []

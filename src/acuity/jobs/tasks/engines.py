@@ -36,7 +36,7 @@ _COARSER: Final = (6, 10, 18)  # steps of grey that the worse copies are left wi
 
 
 @dataclass(frozen=True)
-class Clip:
+class ClipPair:
     """A reference and a distorted video of one size, 8 bit, with access to any frame."""
 
     width: int
@@ -92,7 +92,7 @@ class Clip:
         return tuple((soft // step * step + step // 2).clip(0, 255).astype(np.uint8) for step in _COARSER)
 
 
-class GreyClip(Clip):
+class GreyClip(ClipPair):
     """A clip whose pictures are all mid-grey, for the quickest possible score."""
 
     def pair(self, index: int) -> Pair:
@@ -131,12 +131,12 @@ class OwnEngine:
     backend: str
     maker: Literal["acuity", "external"] = field(default="acuity", init=False)
 
-    def frames(self, clip: Clip) -> int:
+    def frames(self, clip: ClipPair) -> int:
         """How many frames of the clip this engine scores."""
         return clip.frames
 
     @contextlib.contextmanager
-    def open(self, clip: Clip, frames: int | None = None) -> Iterator[Runner]:
+    def open(self, clip: ClipPair, frames: int | None = None) -> Iterator[Runner]:
         from acuity.measure import Measurement
         from acuity.measure.feed import feed
         from acuity.models import load_model
@@ -171,11 +171,11 @@ class ExternalEngine:
     options: tuple[str, ...]  # that choose the backend, and the digits of the report
     maker: Literal["acuity", "external"] = field(default="external", init=False)
 
-    def frames(self, clip: Clip) -> int:
+    def frames(self, clip: ClipPair) -> int:
         return max(1, min(clip.frames, _MOST_RAW_BYTES // (2 * clip.raw_bytes)))
 
     @contextlib.contextmanager
-    def open(self, clip: Clip) -> Iterator[Runner]:
+    def open(self, clip: ClipPair) -> Iterator[Runner]:
         frames = self.frames(clip)
         with tempfile.TemporaryFile() as reference, tempfile.TemporaryFile() as distorted:
             try:

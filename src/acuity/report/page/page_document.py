@@ -37,7 +37,7 @@ Kind = Literal["score", "compare", "tune"]
 Level = Literal["warning", "info"]
 
 
-class Card(NamedTuple):
+class FigureTile(NamedTuple):
     """One figure at the top of the page."""
 
     label: str
@@ -46,7 +46,7 @@ class Card(NamedTuple):
     tone: Literal["plain", "warning"] = "plain"
 
 
-class Column(NamedTuple):
+class PageColumn(NamedTuple):
     """The figures of one name, a row each; NaN where there is none."""
 
     name: str
@@ -59,7 +59,7 @@ class Column(NamedTuple):
     breaks: Sequence[int] = ()  # rows from which on another model scores, on another scale
 
 
-class Event(NamedTuple):
+class PageEvent(NamedTuple):
     """Something that happened at a frame."""
 
     frame: int
@@ -71,12 +71,12 @@ class Series(NamedTuple):
 
     name: str
     frames: NDArray[np.int64]
-    columns: Sequence[Column]
+    columns: Sequence[PageColumn]
     times: NDArray[np.float64] | None = None  # seconds; None: no rate is known
-    events: Sequence[Event] = ()
+    events: Sequence[PageEvent] = ()
 
     @property
-    def headline(self) -> Column | None:
+    def headline(self) -> PageColumn | None:
         scores = (column for column in self.columns if column.kind == "score")
         return next(scores, next(iter(self.columns), None))
 
@@ -91,7 +91,7 @@ class Series(NamedTuple):
         return step * float(frames[-1] + 1 - frames[0]) if step > 0 and even else None
 
 
-class Picture(NamedTuple):
+class PagePicture(NamedTuple):
     """One frame that can be looked at; the pictures are data: URLs, None where there is none."""
 
     frame: int
@@ -138,9 +138,9 @@ class Page:
     kind: Kind
     title: str
     subtitle: str = ""
-    cards: Sequence[Card] = ()
+    cards: Sequence[FigureTile] = ()
     series: Sequence[Series] = ()
-    pictures: Sequence[Picture] = ()
+    pictures: Sequence[PagePicture] = ()
     no_pictures: str | None = None  # why there are none
     rates: Sequence[Rates] = ()
     rate_score: str = "VMAF"
@@ -192,7 +192,7 @@ def _shown(value: Any) -> Any:
     return [_shown(entry) for entry in value] if isinstance(value, Iterable) else value
 
 
-def _picture(picture: Picture) -> dict[str, Any]:
+def _picture(picture: PagePicture) -> dict[str, Any]:
     found = {key: value for key, value in picture._asdict().items() if value is not None}
     return {"time": None, "region": None, **found, "description": one_line(picture.description)}
 
@@ -237,7 +237,7 @@ _Made = dict[tuple[int, int, int], Packed]  # by column, decimals and bucket: de
 _Group = Literal["headline", "metric", "feature"]
 
 
-def _grouped(series: Sequence[Series]) -> Iterator[tuple[Column, _Group]]:
+def _grouped(series: Sequence[Series]) -> Iterator[tuple[PageColumn, _Group]]:
     """All columns in turn; scores that aren't the headline are packed as metrics are."""
     for one in series:
         headline = one.headline
@@ -268,7 +268,7 @@ def _packed(series: Sequence[Series], detail: Detail, made: _Made, limit: int | 
     return found
 
 
-def _bucket(column: Column, group: _Group, detail: Detail) -> int:
+def _bucket(column: PageColumn, group: _Group, detail: Detail) -> int:
     """How many rows share a range: 1 if ranges would not be shorter than the rows."""
     points: int | None = getattr(detail, f"{group}_points")
     bucket = 1 if points is None else -(-len(column.values) // points)

@@ -14,7 +14,7 @@ from acuity.measure.pooling import POOLS, percentiles
 from acuity.report.page.column_names import ColumnName, column_name, is_score
 from acuity.report.page.html_page import html_page
 from acuity.report.page.packing import LARGEST
-from acuity.report.page.page_document import Card, Column, Page, PageNote, Picture, Series
+from acuity.report.page.page_document import FigureTile, Page, PageColumn, PageNote, PagePicture, Series
 from acuity.report.page.score_facts import entries, frame_times, mapping, score_events, score_facts
 from acuity.report.plots.axes import PlotSeries
 from acuity.report.plots.svg_plot import svg_plot
@@ -38,7 +38,7 @@ NO_FIGURES: Final = "No frame of the report has a figure, so there is no curve."
 def score_page(
     source: ReportSource,
     extra: Mapping[str, Any],
-    pictures: Sequence[Picture] = (),
+    pictures: Sequence[PagePicture] = (),
     no_pictures: str | None = None,
 ) -> Page:
     """The page of a report; `extra` is what a JSON report has beside its frames.
@@ -63,7 +63,7 @@ def score_page(
         _title(extra, about),
         frames,
         [
-            Column(name, one.label, one.kind, columns[name], one.unit, one.better, said, breaks)
+            PageColumn(name, one.label, one.kind, columns[name], one.unit, one.better, said, breaks)
             for name, one in shown.items()
             for said in [_SEE_PARTS if name in parts else _said(figures[name], one)]
             for breaks in [[int(np.searchsorted(frames, part["first"])) for part in parts.get(name, [])[1:]]]
@@ -202,9 +202,9 @@ def _cards(
     parts: Mapping[str, Sequence[Mapping[str, Any]]],
     *,
     incomplete: bool,
-) -> list[Card]:
+) -> list[FigureTile]:
     """The means of scores and metrics, and of the first score the worst frame and the 5th percentile."""
-    found: list[Card] = []
+    found: list[FigureTile] = []
     for column in series.columns:
         name, one = column.name, shown[column.name]
         if one.main and name in parts:
@@ -216,7 +216,7 @@ def _cards(
         detail += f"mean of {count:,} frame{'s' * (count != 1)}"
         value = _number(figures[name]["mean"], one.decimals)
         found.append(
-            Card(one.label, f"{value} {one.unit}".strip(), detail, "warning" if incomplete else "plain")
+            FigureTile(one.label, f"{value} {one.unit}".strip(), detail, "warning" if incomplete else "plain")
         )
         if len(found) == 1:
             found += _extremes(series, column, one, figures[name])
@@ -233,8 +233,8 @@ def _parts(about: Mapping[str, Any]) -> dict[str, list[Mapping[str, Any]]]:
 
 
 def _cards_of_parts(
-    series: Series, column: Column, one: ColumnName, segments: Sequence[Mapping[str, Any]]
-) -> Iterator[Card]:
+    series: Series, column: PageColumn, one: ColumnName, segments: Sequence[Mapping[str, Any]]
+) -> Iterator[FigureTile]:
     """The mean of each model's frames."""
     for segment in segments:
         first, last = segment["first"], segment["last"]
@@ -242,20 +242,22 @@ def _cards_of_parts(
         if rows.any():
             value = _number(POOLS["mean"](column.values[rows]), one.decimals)
             detail = f"{segment.get('label')}, mean of frames {first} to {last}"
-            yield Card(one.label, f"{value} {one.unit}".strip(), detail, "warning")
+            yield FigureTile(one.label, f"{value} {one.unit}".strip(), detail, "warning")
 
 
 def _extremes(
-    series: Series, column: Column, one: ColumnName, figures: Mapping[str, float]
-) -> Iterator[Card]:
+    series: Series, column: PageColumn, one: ColumnName, figures: Mapping[str, float]
+) -> Iterator[FigureTile]:
     """The worst frame, and what 95 % of the frames reach."""
     lower = one.better == "lower"
     row = int(np.nanargmax(column.values) if lower else np.nanargmin(column.values))
     worst, mark = ("highest", "p95") if lower else ("lowest", "p5")
     when = "" if series.times is None else f" at {clock(float(series.times[row]), 3)}"
-    yield Card(f"{worst} frame", _number(figures[worst], one.decimals), f"frame {series.frames[row]}{when}")
+    yield FigureTile(
+        f"{worst} frame", _number(figures[worst], one.decimals), f"frame {series.frames[row]}{when}"
+    )
     reach = "stay below" if lower else "reach"
-    yield Card(mark, _number(figures[mark], one.decimals), f"95 % of the frames {reach} it")
+    yield FigureTile(mark, _number(figures[mark], one.decimals), f"95 % of the frames {reach} it")
 
 
 def _notes(about: Mapping[str, Any]) -> Iterator[PageNote]:

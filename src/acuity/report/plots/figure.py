@@ -125,7 +125,7 @@ class _Scales(NamedTuple):
         return np.asarray(self.room.bottom - self.up.share(values) * self.room.high)
 
 
-class Look(TypedDict, total=False):
+class PlotStyle(TypedDict, total=False):
     """How a plot looks, as figure() takes it."""
 
     width: int

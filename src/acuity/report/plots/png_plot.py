@@ -18,7 +18,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 from acuity.png import rgb_png
 from acuity.report.plots.axes import Floats, PlotSeries
-from acuity.report.plots.figure import PAPER, Area, Line, Look, Words, figure
+from acuity.report.plots.figure import PAPER, Area, Line, PlotStyle, Words, figure
 
 _FINER: Final = 4  # shapes are drawn so many times as large, and made smaller: their edges are soft then
 
@@ -151,12 +151,12 @@ def _dashes(points: Floats, dash: Sequence[float]) -> Iterator[Floats]:
                 yield np.column_stack([np.interp(places, along, points[:, axis]) for axis in (0, 1)])
 
 
-def png_plot(series: Sequence[PlotSeries], **look: Unpack[Look]) -> bytes:
+def png_plot(series: Sequence[PlotSeries], **look: Unpack[PlotStyle]) -> bytes:
     """The plot as a PNG file; letters are as large as the plot allows."""
     return rgb_png(plot_pixels(series, **look))
 
 
-def plot_pixels(series: Sequence[PlotSeries], **look: Unpack[Look]) -> NDArray[np.uint8]:
+def plot_pixels(series: Sequence[PlotSeries], **look: Unpack[PlotStyle]) -> NDArray[np.uint8]:
     """The plot as (height, width, 3) in sRGB."""
     drawn = figure(series, **look)
     raster = Raster(drawn.width, drawn.height, PAPER)

@@ -9,7 +9,7 @@ from typing import Any, Final, Unpack
 import numpy as np
 
 from acuity.report.plots.axes import Floats, PlotSeries
-from acuity.report.plots.figure import PAPER, Area, Figure, Line, Look, Words, figure
+from acuity.report.plots.figure import PAPER, Area, Figure, Line, PlotStyle, Words, figure
 
 # Columns of all curves together, so that a plot in a page takes less than 15 KB, and values that need none.
 _COLUMNS: Final = 420
@@ -19,7 +19,7 @@ _POINTS: Final = 800
 _FONT: Final = "Helvetica, Arial, Liberation Sans, sans-serif"
 
 
-def svg_plot(series: Sequence[PlotSeries], **look: Unpack[Look]) -> str:
+def svg_plot(series: Sequence[PlotSeries], **look: Unpack[PlotStyle]) -> str:
     """The plot as an SVG element, which is also a whole file.
 
     Unless columns are given, there are as many as keep the text below 15 KB for a few curves.

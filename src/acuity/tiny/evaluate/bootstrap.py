@@ -88,7 +88,7 @@ class Replicates:
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class PlccDifference:
     """How much one model's PLCC is above another's, on the same samples."""
 
     difference: float
@@ -117,7 +117,7 @@ def replicate(draws: Draws, predicted: Vector, target: Vector) -> Replicates:
     )
 
 
-def compare(better: Replicates, worse: Replicates, difference: float) -> Difference | None:
+def compare(better: Replicates, worse: Replicates, difference: float) -> PlccDifference | None:
     """Two models on the same draws; `difference` is that of their PLCC on all samples.
 
     None if too few draws have a PLCC.
@@ -133,7 +133,7 @@ def compare(better: Replicates, worse: Replicates, difference: float) -> Differe
     low, high = np.quantile(shifted, [tail, 1 - tail])
     below, above = int((shifted <= 0).sum()), int((shifted >= 0).sum())
     p_value = min(1.0, 2 * (1 + min(below, above)) / (1 + len(shifted)))
-    return Difference(difference, (float(low), float(high)), p_value)
+    return PlccDifference(difference, (float(low), float(high)), p_value)
 
 
 def _bca_levels(values: Vector, centre: float, acceleration: float) -> Interval:

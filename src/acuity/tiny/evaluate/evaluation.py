@@ -11,7 +11,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 
 from acuity.errors import AcuityError, EvaluationError, MissingExtra, ModelError, to_set
-from acuity.tiny.evaluate.bootstrap import Difference, Draws, Interval, Replicates, replicate
+from acuity.tiny.evaluate.bootstrap import Draws, Interval, PlccDifference, Replicates, replicate
 from acuity.tiny.evaluate.bootstrap import compare as compare_draws
 from acuity.tiny.evaluate.choices import (
     ALL,
@@ -28,13 +28,21 @@ from acuity.tiny.evaluate.ratings import (
     LARGEST,
     MARGIN,
     PER_CLIP,
-    Batch,
     Collected,
+    RatedRows,
     Ratings,
     Samples,
     samples_of,
 )
-from acuity.tiny.evaluate.statistics import FEWEST, NAMES, Figures, Mapped, Vector, figures_of, mapped_figures
+from acuity.tiny.evaluate.statistics import (
+    FEWEST,
+    NAMES,
+    Mapped,
+    ModelFigures,
+    Vector,
+    figures_of,
+    mapped_figures,
+)
 
 _OTHER_SCALE: Final = 4  # how many times greater the numbers of another scale are, at least
 
@@ -50,11 +58,11 @@ class Evaluation:
     features: str
     split: str
     columns: tuple[str, ...]
-    figures: Figures
+    figures: ModelFigures
     intervals: dict[str, Interval | None]
     rows: int
     pooling: str
-    per_row: Figures | None  # without pooling, where there was some
+    per_row: ModelFigures | None  # without pooling, where there was some
     mapped: Mapped | None  # after a mapping onto the ratings' scale
     notes: tuple[str, ...]
     replicates: Replicates | None  # to compare it with others on the same samples
@@ -83,12 +91,12 @@ class Evaluation:
 
 
 @dataclass(frozen=True, slots=True)
-class Ranked:
+class RankedModel:
     """An evaluation and its place among others."""
 
     evaluation: Evaluation
-    to_next: Difference | None  # to the model below it
-    to_best: Difference | None  # of the best model to this one
+    to_next: PlccDifference | None  # to the model below it
+    to_best: PlccDifference | None  # of the best model to this one
 
     @property
     def better_than_next(self) -> bool | None:
@@ -106,12 +114,12 @@ class Ranked:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class ModelRanking:
     """Models ranked by descending PLCC, and those that could not be evaluated, in the order given."""
 
     features: str
     split: str
-    ranked: tuple[Ranked, ...]
+    ranked: tuple[RankedModel, ...]
     errors: tuple[tuple[str, AcuityError], ...]
     notes: tuple[str, ...]
 
@@ -154,7 +162,7 @@ def compare(
     pooling: str = "auto",
     progress: Progress | None = None,
     score: ScoreVideo | None = None,
-) -> Comparison:
+) -> ModelRanking:
     """Evaluate several models on the same samples, and rank them.
 
     A model that fails is listed with its error, and the others go on. Raises EvaluationError if the table
@@ -167,7 +175,7 @@ def compare(
     named = [(os.fspath(model), outcome) for model, outcome in zip(unique, outcomes, strict=True)]
     errors = tuple((name, outcome) for name, outcome in named if isinstance(outcome, AcuityError))
     ranked = _rank([outcome for outcome in outcomes if isinstance(outcome, Evaluation)])
-    return Comparison(os.fspath(features), split, tuple(ranked), errors, (*notes, *_verdicts(ranked)))
+    return ModelRanking(os.fspath(features), split, tuple(ranked), errors, (*notes, *_verdicts(ranked)))
 
 
 @dataclass
@@ -184,7 +192,7 @@ class _Candidate:
     def predicts(self) -> Predictor | None:
         return self.predictor if self.error is None else None
 
-    def predict(self, batch: Batch) -> None:
+    def predict(self, batch: RatedRows) -> None:
         if self.shape is not None or self.predictor is None or self.error is not None:
             return
         try:
@@ -299,7 +307,7 @@ class _Evaluator:
         )
 
 
-def _gaps(figures: Figures, draws: Draws | None) -> list[str]:
+def _gaps(figures: ModelFigures, draws: Draws | None) -> list[str]:
     """Why figures or intervals are missing."""
     notes = []
     if figures.plcc is None:
@@ -334,10 +342,10 @@ def _without_repeats(models: Sequence[ModelName]) -> tuple[list[ModelName], list
     return list(first.values()), list(dict.fromkeys(notes))
 
 
-def _rank(found: list[Evaluation]) -> list[Ranked]:
+def _rank(found: list[Evaluation]) -> list[RankedModel]:
     order = sorted(found, key=lambda each: np.inf if each.figures.plcc is None else -each.figures.plcc)
     return [
-        Ranked(
+        RankedModel(
             each,
             _difference(each, order[place + 1]) if place + 1 < len(order) else None,
             _difference(order[0], each) if place else None,
@@ -346,7 +354,7 @@ def _rank(found: list[Evaluation]) -> list[Ranked]:
     ]
 
 
-def _difference(better: Evaluation, worse: Evaluation) -> Difference | None:
+def _difference(better: Evaluation, worse: Evaluation) -> PlccDifference | None:
     if better.replicates is None or worse.replicates is None:
         return None
     if better.figures.plcc is None or worse.figures.plcc is None:
@@ -354,7 +362,7 @@ def _difference(better: Evaluation, worse: Evaluation) -> Difference | None:
     return compare_draws(better.replicates, worse.replicates, better.figures.plcc - worse.figures.plcc)
 
 
-def _verdicts(ranked: Sequence[Ranked]) -> list[str]:
+def _verdicts(ranked: Sequence[RankedModel]) -> list[str]:
     """One sentence for each pair of neighbours that the samples can't tell apart."""
     return [
         f"{_short(upper)} and {_short(lower)} are not distinguishable on these {upper.evaluation.figures.n}"
@@ -364,5 +372,5 @@ def _verdicts(ranked: Sequence[Ranked]) -> list[str]:
     ]
 
 
-def _short(ranked: Ranked) -> str:
+def _short(ranked: RankedModel) -> str:
     return os.path.basename(ranked.evaluation.model)

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from acuity.errors import AcuityError, EvaluationError, MissingExtra, ModelError
 from acuity.models import Model, load_model
 from acuity.text import quoted
-from acuity.tiny.evaluate.ratings import PREFIX, Batch, Ratings
+from acuity.tiny.evaluate.ratings import PREFIX, RatedRows, Ratings
 from acuity.tiny.evaluate.regressor import Regressor
 from acuity.tiny.files import find_tiny_model
 
@@ -53,7 +53,7 @@ def predictor(
     except AcuityError:  # it reads pictures, or features that the table hasn't
         if ratings.first_of(DISTORTED) is None:
             raise
-        return Scored(os.fspath(model), ratings, score, tell)
+        return ScoredModel(os.fspath(model), ratings, score, tell)
     found.notes += tuple(_twins(found.columns, ratings))
     return found
 
@@ -78,11 +78,11 @@ class Classic:
         for column in self.columns:
             ratings.check_numbers(column)
 
-    def predict(self, batch: Batch) -> npt.NDArray[np.float64]:
+    def predict(self, batch: RatedRows) -> npt.NDArray[np.float64]:
         return self._model.predict(np.stack([batch.columns[column] for column in self.columns], axis=1))
 
 
-class Scored:
+class ScoredModel:
     """A model that scores the videos of each row."""
 
     columns: tuple[str, ...] = ()
@@ -111,7 +111,7 @@ class Scored:
         more = len(self._warned) - len(shown)
         return (*shown, *([f"{more} more videos were scored with warnings"] if more else []))
 
-    def predict(self, batch: Batch) -> npt.NDArray[np.float64]:
+    def predict(self, batch: RatedRows) -> npt.NDArray[np.float64]:
         found = np.empty(len(batch))
         texts = batch.texts
         for place, row in enumerate(batch.rows.tolist()):
@@ -162,4 +162,4 @@ def _twins(columns: Sequence[str], ratings: Ratings) -> list[str]:
 
 
 # What an evaluation asks for predictions of rows.
-Predictor: TypeAlias = Regressor | Classic | Scored
+Predictor: TypeAlias = Regressor | Classic | ScoredModel

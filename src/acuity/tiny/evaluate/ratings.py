@@ -50,7 +50,7 @@ RowNumbers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class RatedRows:
     """Rows of the split that was asked for."""
 
     target: Vector
@@ -115,7 +115,7 @@ class Ratings:
         if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
             raise self._other_kind(column, kind, "numbers")
 
-    def batches(self, split: str, numbers: Sequence[str], texts: Sequence[str] = ()) -> Iterator[Batch]:
+    def batches(self, split: str, numbers: Sequence[str], texts: Sequence[str] = ()) -> Iterator[RatedRows]:
         """The rows of a split with these columns; raises EvaluationError at a row that can't be used.
 
         This can be called once.
@@ -137,7 +137,7 @@ class Ratings:
 
     def _batch(
         self, table: Any, first: int, done: int, split: str, numbers: Sequence[str], texts: Sequence[str]
-    ) -> Batch:
+    ) -> RatedRows:
         chosen, keys = np.ones(table.num_rows, np.bool_), None
         if self.keyed:
             chosen, keys = self._places(table.column(KEY), first, split)
@@ -146,7 +146,7 @@ class Ratings:
             import pyarrow as pa
 
             table = table.filter(pa.array(chosen))
-        return Batch(
+        return RatedRows(
             self._numbers(table, TARGET, rows),
             None if keys is None else keys[chosen],
             rows,
@@ -288,7 +288,7 @@ class Collected:
     margins: list[Vector] = field(default_factory=list)  # of the ratings, where the table has them
     rows: int = 0
 
-    def add(self, batch: Batch) -> None:
+    def add(self, batch: RatedRows) -> None:
         self.rows += len(batch)
         if self.rows * (2 + self.models) > _MOST_KEPT:
             raise EvaluationError(

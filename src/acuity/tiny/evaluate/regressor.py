@@ -16,7 +16,7 @@ import numpy.typing as npt
 from acuity.errors import EvaluationError, ModelError, Remedy
 from acuity.text import quoted
 from acuity.tiny.evaluate.choices import INPUT
-from acuity.tiny.evaluate.ratings import CODEC, Batch, Ratings
+from acuity.tiny.evaluate.ratings import CODEC, RatedRows, Ratings
 from acuity.tiny.feature_input import USUAL, make_block, make_feature_input
 from acuity.tiny.files import check_registered_kind, find_tiny_model
 from acuity.tiny.graph import Graph
@@ -67,7 +67,7 @@ class Regressor:
         self._blocks: dict[tuple[str, str | None, float], npt.NDArray[np.float32]] = {}
         self._session = Session(self.name, graph, TinyOptions(device="cpu"))
 
-    def predict(self, batch: Batch) -> Output:
+    def predict(self, batch: RatedRows) -> Output:
         """The model's output for these rows, in whatever shape it has; raises ModelError."""
         rows = np.stack([batch.columns[column] for column in self.columns], axis=1)
         feeds = self._input.feeds(rows, None if self._codec is None else self._codec_blocks(batch))
@@ -125,7 +125,7 @@ class Regressor:
         self.notes += (f"there is no column '{preset}', so every preset counts as unknown",)
         return (crf,), (codec,)
 
-    def _codec_blocks(self, batch: Batch) -> npt.NDArray[np.float32]:
+    def _codec_blocks(self, batch: RatedRows) -> npt.NDArray[np.float32]:
         codec, preset, crf = CODEC
         presets: list[str | None] = [*batch.texts[preset]] if preset in batch.texts else [None] * len(batch)
         found = zip(batch.texts[codec], presets, batch.columns[crf], batch.rows, strict=True)

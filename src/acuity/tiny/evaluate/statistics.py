@@ -25,7 +25,7 @@ _DIGITS: Final = 15  # of correlations: equal values have 1, not 0.9999999999999
 
 
 @dataclass(frozen=True, slots=True)
-class Figures:
+class ModelFigures:
     """The figures of one model on one set of samples."""
 
     n: int
@@ -38,10 +38,10 @@ class Figures:
         return asdict(self)
 
 
-def figures_of(predicted: Vector, target: Vector) -> Figures:
+def figures_of(predicted: Vector, target: Vector) -> ModelFigures:
     """The figures of predictions against their targets, two of each at least."""
     varied = not is_constant(predicted) and not is_constant(target)
-    return Figures(
+    return ModelFigures(
         len(target),
         pearson(predicted, target) if varied else None,
         spearman(predicted, target) if varied else None,

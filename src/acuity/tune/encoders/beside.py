@@ -34,7 +34,7 @@ _OF_STREAM: Final = 300
 _OF_PACKET: Final = 14
 
 
-class Beside(NamedTuple):
+class BesideStreams(NamedTuple):
     """The streams of a source beside its video: those a file can hold, and those it can't."""
 
     main: VideoStream
@@ -53,7 +53,7 @@ class Weight(NamedTuple):
         return self.copied + self.container
 
 
-def beside(source: InputContainer, clip: Clip, format: str) -> Beside:
+def beside(source: InputContainer, clip: Clip, format: str) -> BesideStreams:
     """Look at the streams of a source for a file of that format, by FFmpeg's name.
 
     Reading the source then gives packets of the kept streams only.
@@ -66,7 +66,7 @@ def beside(source: InputContainer, clip: Clip, format: str) -> Beside:
     main.discard = Discard.all
     for stream in kept:
         stream.discard = Discard.default
-    return Beside(main, kept, [stream for stream in others if stream not in kept])
+    return BesideStreams(main, kept, [stream for stream in others if stream not in kept])
 
 
 def _chapters(source: InputContainer, stream: Stream) -> bool:

@@ -25,7 +25,7 @@ from acuity.tune.encoders import Encoder
 from acuity.tune.encoders.beside import INTERLEAVED, beside, described, from_start, opened, text_codec
 from acuity.tune.encoders.encoder import EncoderSettings
 from acuity.tune.encoders.encoding import Encoding, Packet, packet_of
-from acuity.tune.points.point import Point, Scoring, measure
+from acuity.tune.points.point import Point, PointScoring, measure
 from acuity.tune.values import check_new
 from acuity.video.local_file import restricted
 from acuity.video.readers.av_open import AV_ERRORS, reason
@@ -323,7 +323,7 @@ def encode_file(
     settings: EncoderSettings,
     quality: float,
     out: str | os.PathLike[str],
-    scoring: Scoring | None = None,
+    scoring: PointScoring | None = None,
     *,
     overwrite: bool = False,
 ) -> Point:

@@ -21,7 +21,7 @@ from acuity.tune.encoders.encoder import EncoderSettings
 from acuity.video.coded_headers import Bits, av1_sequence
 
 
-class Stream(NamedTuple):
+class EncodedStream(NamedTuple):
     """What is known of an encoded stream: the bytes of its head, and how it is shown."""
 
     codec: str  # "h264", "hevc", "av1", "vp9"
@@ -36,7 +36,7 @@ class Stream(NamedTuple):
     full_range: bool = False
 
 
-def codec_string(stream: Stream) -> str:
+def codec_string(stream: EncodedStream) -> str:
     """The value of CODECS for a stream; raises TuneError if its bytes can't be read."""
     reader = _READERS.get(stream.codec)
     if reader is None:
@@ -54,7 +54,7 @@ def codec_string(stream: Stream) -> str:
 # H.264 and HEVC ---------------------------------------------------------------------------------------------
 
 
-def _h264(stream: Stream) -> str:
+def _h264(stream: EncodedStream) -> str:
     if stream.extradata[:1] == b"\x01":  # an avcC record has the three bytes at its head
         profile = stream.extradata[1:4]
     else:
@@ -65,7 +65,7 @@ def _h264(stream: Stream) -> str:
     return f"avc1.{profile.hex()}"
 
 
-def _hevc(stream: Stream) -> str:
+def _hevc(stream: EncodedStream) -> str:
     if stream.extradata[:1] == b"\x01":  # an hvcC record
         head = stream.extradata[1:13]
     else:
@@ -96,7 +96,7 @@ def _units(data: bytes) -> Iterator[bytes]:
 # AV1 --------------------------------------------------------------------------------------------------------
 
 
-def _av1(stream: Stream) -> str:
+def _av1(stream: EncodedStream) -> str:
     extradata = stream.extradata
     if extradata[:1] == b"\x81":  # an av1C record; the units follow
         extradata = extradata[4:]
@@ -136,7 +136,7 @@ _VP9_LEVELS: Final = {
 }
 
 
-def _vp9(stream: Stream) -> str:
+def _vp9(stream: EncodedStream) -> str:
     bits = Bits(stream.first_packet)
     if bits.take(2) != 2:
         raise IndexError
@@ -161,7 +161,7 @@ def _vp9(stream: Stream) -> str:
     return f"{name}.{chroma}.{colour}.{stream.full_range:02d}"
 
 
-def _vp9_level(stream: Stream) -> int:
+def _vp9_level(stream: EncodedStream) -> int:
     """The lowest level that allows the stream's size, rate and bits: VP9 doesn't write it down."""
     samples = stream.width * stream.height
     needed: tuple[float | Fraction, ...] = (
@@ -176,7 +176,7 @@ def _vp9_level(stream: Stream) -> int:
     return max(_VP9_LEVELS)
 
 
-_READERS: Final[Mapping[str, Callable[[Stream], str]]] = {
+_READERS: Final[Mapping[str, Callable[[EncodedStream], str]]] = {
     "h264": _h264,
     "hevc": _hevc,
     "av1": _av1,
@@ -189,13 +189,13 @@ _READERS: Final[Mapping[str, Callable[[Stream], str]]] = {
 
 def stream_of(
     settings: EncoderSettings, form: PictureForm, extradata: bytes, packet: bytes, rate: Fraction, kbps: float
-) -> Stream:
+) -> EncodedStream:
     """An encoded stream by its first packet."""
     codec, colours, full = settings.encoder.codec, form.colours, bool(form.full_range)
-    return Stream(codec, extradata, packet, form.width, form.height, rate, kbps, colours, full)
+    return EncodedStream(codec, extradata, packet, form.width, form.height, rate, kbps, colours, full)
 
 
-def stream_head(clip: Clip, settings: EncoderSettings, quality: float, bitrate_kbps: float) -> Stream:
+def stream_head(clip: Clip, settings: EncoderSettings, quality: float, bitrate_kbps: float) -> EncodedStream:
     """What is known of the stream that these settings make of a clip: the encoder encodes one frame.
 
     Profile, level, bit depth and headers don't depend on how many frames follow.

@@ -20,8 +20,15 @@ from acuity.errors import TuneError
 from acuity.tune.clip import Clip
 from acuity.tune.encoders.encode import PictureForm
 from acuity.tune.encoders.encoder import EncoderSettings
-from acuity.tune.ladder.codec_string import Stream, codec_string, stream_head
-from acuity.tune.ladder.playlists import Segment, Timeline, Variant, dash, hls_multivariant, rendition_name
+from acuity.tune.ladder.codec_string import EncodedStream, codec_string, stream_head
+from acuity.tune.ladder.playlists import (
+    MediaSegment,
+    SegmentTimes,
+    Variant,
+    dash,
+    hls_multivariant,
+    rendition_name,
+)
 from acuity.tune.ladder.rungs import MIN_STEP, choose_rungs, convex_hull, unreached
 from acuity.tune.ladder.sweep import CLOSE, Size, Sweep
 from acuity.tune.points.point import Point
@@ -38,7 +45,7 @@ _SAME_SHAPE: Final = 0.01
 
 
 @dataclass(frozen=True, eq=False)
-class Sample:
+class LadderSample:
     """One encode of the clip at one size and quality, or why there is none."""
 
     settings: EncoderSettings  # with the size
@@ -59,7 +66,7 @@ class Sample:
         return rendition_name(self.width, self.height, self.bitrate_kbps)
 
     @cached_property
-    def timeline(self) -> Timeline:
+    def timeline(self) -> SegmentTimes:
         """The segments that the sample would make, without a container around them."""
         assert self.point is not None
         length, sizes = self.segment, self.point.sizes
@@ -67,8 +74,8 @@ class Sample:
         ticks, timescale = self.point.rate.denominator, self.point.rate.numerator
         sums = np.add.reduceat(sizes, list(starts))
         frames = [min(length, len(sizes) - start) for start in starts]
-        return Timeline(
-            timescale, tuple(Segment(n * ticks, int(size)) for n, size in zip(frames, sums, strict=True))
+        return SegmentTimes(
+            timescale, tuple(MediaSegment(n * ticks, int(size)) for n, size in zip(frames, sums, strict=True))
         )
 
     def document(self) -> dict[str, Any]:
@@ -92,9 +99,9 @@ class Ladder:
     encoder: Encoder
     targets: tuple[float, ...]
     spacing: str
-    renditions: list[Sample]
-    hull: list[Sample]
-    samples: list[Sample]  # failed ones too
+    renditions: list[LadderSample]
+    hull: list[LadderSample]
+    samples: list[LadderSample]  # failed ones too
     encodes: int  # that were made; points from the cache aren't counted
     notes: list[str] = field(default_factory=list)
 
@@ -108,13 +115,13 @@ class Ladder:
         """The rungs as playlists describe them; raises TuneError for a codec that they have no name for."""
         return [self._planned(sample) for sample in self.renditions]
 
-    def _planned(self, sample: Sample) -> Variant:
+    def _planned(self, sample: LadderSample) -> Variant:
         """One rung as playlists describe it."""
         assert sample.crf is not None
         head = stream_head(self.clip, sample.settings, sample.crf, sample.bitrate_kbps)
         return variant(self.name(sample), self.clip, sample, head, sample.timeline, planned=True)
 
-    def name(self, sample: Sample) -> str:
+    def name(self, sample: LadderSample) -> str:
         """The rung's name; one that another rung has too gets the quality behind it."""
         same = [other for other in self.renditions if other.name == sample.name]
         return sample.name if len(same) < 2 else f"{sample.name}_{sample.crf}"
@@ -154,7 +161,13 @@ class Ladder:
 
 
 def variant(
-    name: str, clip: Clip, sample: Sample, head: Stream, timeline: Timeline, *, planned: bool = False
+    name: str,
+    clip: Clip,
+    sample: LadderSample,
+    head: EncodedStream,
+    timeline: SegmentTimes,
+    *,
+    planned: bool = False,
 ) -> Variant:
     """A sample's encode as playlists describe it."""
     form = PictureForm.of(clip, sample.settings)
@@ -245,7 +258,11 @@ def build_ladder(
 
 
 def _above(
-    bottom: Sample, targets: Sequence[float], measured: Sequence[Sample], encoder: Encoder, last: int
+    bottom: LadderSample,
+    targets: Sequence[float],
+    measured: Sequence[LadderSample],
+    encoder: Encoder,
+    last: int,
 ) -> list[str]:
     """Why the lowest rung is clearly above the lowest target, if it is."""
     low = min(targets)
@@ -264,7 +281,9 @@ def _above(
     return [f"the lowest rung has VMAF {bottom.vmaf:.2f}, and {low:g} was asked for: {why}"]
 
 
-def _without_rung(sizes: Iterable[Size], rungs: Sequence[Sample], measured: Sequence[Sample]) -> list[str]:
+def _without_rung(
+    sizes: Iterable[Size], rungs: Sequence[LadderSample], measured: Sequence[LadderSample]
+) -> list[str]:
     """Which of the sizes asked for have no rung, and why."""
     used = {(sample.width, sample.height) for sample in rungs}
     hull = {(sample.width, sample.height) for sample in convex_hull(measured)}
@@ -291,12 +310,12 @@ def _segmented(settings: EncoderSettings, clip: Clip, segment_seconds: float) ->
 
 def _sizes(
     clip: Clip, settings: EncoderSettings, segment: int, resolutions: Sequence[Size]
-) -> tuple[dict[Size, EncoderSettings], list[Sample], list[str]]:
+) -> tuple[dict[Size, EncoderSettings], list[LadderSample], list[str]]:
     """The settings of each size, samples that stand for sizes that can't be encoded, and notes."""
     if not resolutions:
         raise TuneError("a ladder needs sizes: name them, as 1920x1080,1280x720,640x360")
     sizes: dict[Size, EncoderSettings] = {}
-    failed: list[Sample] = []
+    failed: list[LadderSample] = []
     notes: list[str] = []
     full = clip.info.width, clip.info.height
     for size in dict.fromkeys(resolutions):
@@ -304,7 +323,7 @@ def _sizes(
             of_size = replace(settings, size=None if size == full else size)
             PictureForm.of(clip, of_size)
         except TuneError as error:
-            failed.append(Sample(settings, segment, *size, None, None, float("nan"), str(error)))
+            failed.append(LadderSample(settings, segment, *size, None, None, float("nan"), str(error)))
             continue
         sizes[size] = of_size
         shape = Fraction(size[0] * full[1], size[1] * full[0])
@@ -326,8 +345,8 @@ def _measure(
     sweep: Sweep,
     pool: str,
     expected: int,
-) -> list[Sample]:
-    found: list[Sample] = []
+) -> list[LadderSample]:
+    found: list[LadderSample] = []
     bench.tally.plan(expected)
     try:
         while wishes := sweep.next():
@@ -336,10 +355,12 @@ def _measure(
             for wish, (settings, quality), point in zip(wishes, asked, points, strict=True):
                 if isinstance(point, Point):
                     vmaf = point.pool(method=pool)
-                    sample = Sample(settings, segment, *wish.size, quality, point, vmaf)
+                    sample = LadderSample(settings, segment, *wish.size, quality, point, vmaf)
                     sweep.add(*wish, sample.bitrate_kbps, vmaf)
                 else:
-                    sample = Sample(settings, segment, *wish.size, quality, None, float("nan"), str(point))
+                    sample = LadderSample(
+                        settings, segment, *wish.size, quality, None, float("nan"), str(point)
+                    )
                 found.append(sample)
     finally:
         bench.tally.plan(-expected)

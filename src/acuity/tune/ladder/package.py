@@ -26,8 +26,8 @@ from acuity.text import one_line
 from acuity.tune.clip import Clip, Times
 from acuity.tune.encoders.beside import opened
 from acuity.tune.encoders.encode import PictureForm
-from acuity.tune.ladder.codec_string import Stream, stream_of
-from acuity.tune.ladder.ladder import Ladder, Sample, variant
+from acuity.tune.ladder.codec_string import EncodedStream, stream_of
+from acuity.tune.ladder.ladder import Ladder, LadderSample, variant
 from acuity.tune.ladder.playlists import AudioTrack, Variant, dash, hls_media, hls_multivariant
 from acuity.tune.ladder.segments import SegmentMuxer
 from acuity.tune.progress import Stopped
@@ -47,7 +47,7 @@ _TAGS: Final = {"h264": "avc1", "hevc": "hvc1", "av1": "av01", "vp9": "vp09"}
 
 @dataclass(frozen=True, eq=False)
 class Rendition:
-    sample: Sample  # that it was chosen for
+    sample: LadderSample  # that it was chosen for
     variant: Variant
     point: Point  # of the encode itself
     vmaf: float
@@ -155,11 +155,11 @@ def package_ladder(
 
 
 class _RungSink:
-    def __init__(self, clip: Clip, sample: Sample, folder: str) -> None:
+    def __init__(self, clip: Clip, sample: LadderSample, folder: str) -> None:
         self._clip = clip
         self._sample = sample
         self._codec = sample.settings.encoder.codec
-        self._head: Stream | None = None
+        self._head: EncodedStream | None = None
         self._extradata = b""
         self.start = Fraction(0)  # when the video begins in the source
         self.muxer = SegmentMuxer(folder, sample.segment / clip.rate)

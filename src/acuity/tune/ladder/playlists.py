@@ -25,7 +25,7 @@ INIT: Final = "init.mp4"
 MEDIA: Final = "{number:05d}.m4s"
 
 
-class Segment(NamedTuple):
+class MediaSegment(NamedTuple):
     """A piece of a stream that a player asks for by itself."""
 
     ticks: int  # its length in units of the stream's timescale
@@ -33,11 +33,11 @@ class Segment(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Timeline:
+class SegmentTimes:
     """The segments of a stream, and the unit of their lengths."""
 
     timescale: int  # ticks a second
-    segments: tuple[Segment, ...]
+    segments: tuple[MediaSegment, ...]
 
     @property
     def seconds(self) -> Fraction:
@@ -81,7 +81,7 @@ class Variant:
     height: int
     rate: Fraction
     codecs: str
-    timeline: Timeline
+    timeline: SegmentTimes
     planned: bool = False  # whether its segments aren't there: the timeline is that of the sample
     aspect: Fraction = Fraction(1)  # of a sample
     transfer: str | None = None
@@ -96,7 +96,7 @@ class AudioTrack:
     codecs: str
     sample_rate: int
     channels: int
-    timeline: Timeline
+    timeline: SegmentTimes
     language: str | None = None
 
 
@@ -143,7 +143,7 @@ def hls_multivariant(variants: Iterable[Variant], audio: AudioTrack | None = Non
     return "\n".join(lines) + "\n"
 
 
-def hls_media(name: str, timeline: Timeline) -> str:
+def hls_media(name: str, timeline: SegmentTimes) -> str:
     """The playlist of one stream's segments, which are in a folder of its name."""
     lines = [
         "#EXTM3U",
@@ -219,7 +219,7 @@ def _audio_set(audio: AudioTrack) -> list[str]:
     ]
 
 
-def _template(timeline: Timeline) -> list[str]:
+def _template(timeline: SegmentTimes) -> list[str]:
     """Where the segments are, and how long each is; equal ones that follow each other are one line."""
     names = {"initialization": f"$RepresentationID$/{INIT}", "media": "$RepresentationID$/$Number%05d$.m4s"}
     head = _open("SegmentTemplate", timescale=timeline.timescale, **names, startNumber=1)

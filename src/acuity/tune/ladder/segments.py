@@ -19,7 +19,7 @@ import av
 
 from acuity.errors import OutputError
 from acuity.text import one_line
-from acuity.tune.ladder.playlists import INIT, MEDIA, Segment, Timeline
+from acuity.tune.ladder.playlists import INIT, MEDIA, MediaSegment, SegmentTimes
 from acuity.video.readers.av_open import AV_ERRORS, reason
 
 if TYPE_CHECKING:
@@ -52,14 +52,14 @@ class SegmentFiles(io.RawIOBase):
         self._fragment = b""  # the headers of a fragment, until its samples come
         self._ticks = 0  # of that fragment
         self._start = 0  # ticks before it
-        self._segments: list[Segment] = []
+        self._segments: list[MediaSegment] = []
         self._timescale = 0
         self._file: io.BufferedWriter | None = None
         self.error: OSError | None = None  # of writing; FFmpeg would lose it
 
     @property
-    def timeline(self) -> Timeline:
-        return Timeline(self._timescale, tuple(self._segments))
+    def timeline(self) -> SegmentTimes:
+        return SegmentTimes(self._timescale, tuple(self._segments))
 
     def writable(self) -> bool:
         return True
@@ -111,11 +111,11 @@ class SegmentFiles(io.RawIOBase):
                 self._file.close()
             name = MEDIA.format(number=len(self._segments) + 1)
             self._file = open(os.path.join(self._folder, name), "wb")  # noqa: SIM115
-            self._segments.append(Segment(0, 0))
+            self._segments.append(MediaSegment(0, 0))
             fragment = _STYP + fragment
         self._file.write(fragment)
         ticks, size = self._segments[-1]
-        self._segments[-1] = Segment(ticks + self._ticks, size + len(fragment))
+        self._segments[-1] = MediaSegment(ticks + self._ticks, size + len(fragment))
         self._start += self._ticks
 
 
@@ -155,7 +155,7 @@ class SegmentMuxer:
             self._files.close()
 
     @property
-    def timeline(self) -> Timeline:
+    def timeline(self) -> SegmentTimes:
         return self._files.timeline
 
     def add_stream(

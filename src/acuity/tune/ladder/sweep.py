@@ -48,7 +48,7 @@ _PART: Final = 0.6  # of the encodes of a sweep for each target: the most that a
 _ROUNDS: Final = 4  # of samples between those of the grid; those towards a target are halved after so many
 
 
-class Measured(NamedTuple):
+class MeasuredPoint(NamedTuple):
     size: Size
     step: int
     bitrate_kbps: float
@@ -90,16 +90,16 @@ class Sweep:
         self._budget = int(_PART * all_of_grid * different) if different > 1 else all_of_grid
         self._whole = whole
         self._rounds = {"ends": 0, "places": 0}
-        self._known: dict[Size, dict[int, Measured]] = {size: {} for size in self._sizes}
+        self._known: dict[Size, dict[int, MeasuredPoint]] = {size: {} for size in self._sizes}
         self._tried: set[Wish] = set()
 
     @property
-    def measured(self) -> list[Measured]:
+    def measured(self) -> list[MeasuredPoint]:
         return [sample for steps in self._known.values() for sample in steps.values()]
 
     def add(self, size: Size, step: int, bitrate_kbps: float, vmaf: float) -> None:
         """Take the figures of a sample. Those that failed are simply not added."""
-        self._known[size][step] = Measured(size, step, bitrate_kbps, vmaf)
+        self._known[size][step] = MeasuredPoint(size, step, bitrate_kbps, vmaf)
 
     def next(self) -> list[Wish]:
         """The samples to make now, side by side; none when there is nothing more to learn."""
@@ -155,7 +155,7 @@ class Sweep:
             or (several and self._saturated(size, step, low))
         )
 
-    def _beaten(self, sample: Measured, *, larger: bool) -> bool:
+    def _beaten(self, sample: MeasuredPoint, *, larger: bool) -> bool:
         """Whether other sizes, the larger or the smaller ones, are better at a sample's bitrate."""
         area = sample.size[0] * sample.size[1]
         others = [
@@ -181,7 +181,7 @@ class Sweep:
         """The wishes that were not tried yet, each once."""
         return list(dict.fromkeys(wish for wish in wishes if wish is not None and wish not in self._tried))
 
-    def _towards_target(self, hull: Sequence[Measured], target: float) -> Wish | None:
+    def _towards_target(self, hull: Sequence[MeasuredPoint], target: float) -> Wish | None:
         """A sample that reaches a target by less than the hull's."""
         reaching = next((sample for sample in hull if sample.vmaf >= target), None)
         if reaching is None:
@@ -200,7 +200,7 @@ class Sweep:
         step = reaching.step + math.floor(part * (short.step - reaching.step))
         return self._unless_known(reaching.size, step, reaching.step, short.step)
 
-    def _beyond(self, best: Measured, target: float) -> Wish | None:
+    def _beyond(self, best: MeasuredPoint, target: float) -> Wish | None:
         """A better sample than any of the grid, if the target may be within its reach."""
         known = sorted(self._known[best.size].values(), key=lambda sample: sample.step)
         if known[0] != best:
@@ -213,7 +213,7 @@ class Sweep:
         step = max(self._first_step, best.step - max(1, steps))
         return Wish(best.size, step) if step < best.step else None
 
-    def _below(self, reaching: Measured, target: float) -> Wish | None:
+    def _below(self, reaching: MeasuredPoint, target: float) -> Wish | None:
         """A worse sample than any of the grid, for a target that all of them of a size reach."""
         known = sorted(self._known[reaching.size].values(), key=lambda sample: -sample.step)
         span, slope = self._slope(known)
@@ -221,14 +221,14 @@ class Sweep:
         step = min(self._last_step, reaching.step + max(1, math.floor(steps)))
         return Wish(reaching.size, step) if step > reaching.step else None
 
-    def _slope(self, known: Sequence[Measured]) -> tuple[int, float | None]:
+    def _slope(self, known: Sequence[MeasuredPoint]) -> tuple[int, float | None]:
         """The steps between the first two of a size's samples, and what a step gains there if it is known."""
         if len(known) < 2:
             return max(1, (self._grid[-1] - self._grid[0]) // max(1, len(self._grid) - 1)), None
         span = abs(known[1].step - known[0].step)
         return span, abs(known[0].vmaf - known[1].vmaf) / span
 
-    def _towards_places(self, hull: Sequence[Measured]) -> list[Wish | None]:
+    def _towards_places(self, hull: Sequence[MeasuredPoint]) -> list[Wish | None]:
         """Samples at the even places between the ends that no sample of the hull is near to."""
         bottom, top = ends(hull, self._targets)
         room = (

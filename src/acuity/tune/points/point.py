@@ -38,7 +38,7 @@ _EXPECTED: Final = ("swapped", "identical")
 
 
 @dataclass(frozen=True, slots=True)
-class Scoring:
+class PointScoring:
     """What is measured of an encode."""
 
     model: str = "auto"
@@ -96,7 +96,7 @@ def measure(
     clip: Clip,
     settings: EncoderSettings,
     quality: float,
-    scoring: Scoring | None = None,
+    scoring: PointScoring | None = None,
     *,
     frames: FramesCallback | None = None,
     stop: threading.Event | None = None,
@@ -107,7 +107,7 @@ def measure(
     The source is read twice, once for the encoder and once as the reference, and nothing is kept. `stop`
     ends it within a second with Stopped. `sink` gets the packets in decoding order.
     """
-    scoring = scoring or Scoring()
+    scoring = scoring or PointScoring()
     part = before(clip) if scoring.subsample == 1 else None
     luma_only = part is None and _luma_is_enough(scoring)
     encoded = EncodedReader(clip, settings, quality, luma_only=luma_only, sink=sink, stop=stop)
@@ -135,7 +135,7 @@ def measure(
 def score_encode(
     clip: Clip,
     distorted: BaseReader,
-    scoring: Scoring,
+    scoring: PointScoring,
     *,
     frames: FramesCallback | None = None,
     stop: threading.Event | None = None,
@@ -184,7 +184,7 @@ def scores_of(report: ScoreReport) -> dict[str, NDArray[np.float64]]:
     return {key: report.results.columns[key] for key in dict.fromkeys(keys)}
 
 
-def _luma_is_enough(scoring: Scoring) -> bool:
+def _luma_is_enough(scoring: PointScoring) -> bool:
     """Whether nothing that is measured looks at chroma: then none is decoded, scaled or compared."""
     if scoring.metrics or scoring.viewing is not None:
         return False
@@ -194,7 +194,7 @@ def _luma_is_enough(scoring: Scoring) -> bool:
     return not any(get_extractor(name)(options).uses_chroma for name, options in needed)
 
 
-def _request(reference: Any, distorted: BaseReader, scoring: Scoring) -> Request:
+def _request(reference: Any, distorted: BaseReader, scoring: PointScoring) -> Request:
     metrics = list(scoring.metrics)
     if metrics and _VMAF not in metrics:
         metrics.insert(0, _VMAF)

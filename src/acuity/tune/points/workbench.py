@@ -18,7 +18,7 @@ from acuity.models.choose import model_digests
 from acuity.scoring.metrics import find_metrics
 from acuity.tune.encoders.versions import encoder_version
 from acuity.tune.points.cache import Cache
-from acuity.tune.points.point import Point, Scoring, measure
+from acuity.tune.points.point import Point, PointScoring, measure
 from acuity.tune.progress import Listener, Stopped, Tally
 
 if TYPE_CHECKING:
@@ -34,12 +34,12 @@ _NOTES: Final = 2  # which notes points are kept with: a point without those of 
 _LOOK: Final = 0.1  # seconds between looks at whether to stop
 
 
-class Wanted(NamedTuple):
+class WantedPoint(NamedTuple):
     clip: Clip
     settings: EncoderSettings
     quality: float
 
-    def key(self, scoring: Scoring) -> str:
+    def key(self, scoring: PointScoring) -> str:
         return point_keys(self.clip, self.settings, [self.quality], scoring)[0]
 
     @property
@@ -65,7 +65,7 @@ class Workbench:
 
     def __init__(
         self,
-        scoring: Scoring,
+        scoring: PointScoring,
         *,
         cache: Cache | None = None,
         listener: Listener | None = None,
@@ -101,14 +101,14 @@ class Workbench:
     def point(self, clip: Clip, settings: EncoderSettings, quality: float) -> Point:
         """The point, from the cache or made now; raises AcuityError, and Stopped after stop()."""
         with self._stoppable() as stop:
-            return self._point(Wanted(clip, settings, quality), stop)
+            return self._point(WantedPoint(clip, settings, quality), stop)
 
     def points(self, wanted: Iterable[tuple[Clip, EncoderSettings, float]]) -> Iterator[Point | AcuityError]:
         """The points in order, made side by side as cores allow; a failed one is its error.
 
         A stop or an interrupt ends those under way; the finished ones are in the cache.
         """
-        todo = [Wanted(*each) for each in wanted]
+        todo = [WantedPoint(*each) for each in wanted]
         if not todo:
             return
         with (
@@ -126,7 +126,7 @@ class Workbench:
 
     def encode(self, clip: Clip, settings: EncoderSettings, quality: float, sink: Sink) -> Point:
         """Encode now, whatever the cache has, and hand the packets to `sink`, in decoding order."""
-        wanted = Wanted(clip, settings, quality)
+        wanted = WantedPoint(clip, settings, quality)
         with self._stoppable() as stop:
             return self._made(wanted, wanted.key(self.scoring), stop, sink)
 
@@ -165,7 +165,7 @@ class Workbench:
             with self._lock:
                 self._stops.discard(event)
 
-    def _point_or_error(self, wanted: Wanted, stop: threading.Event) -> Point | AcuityError:
+    def _point_or_error(self, wanted: WantedPoint, stop: threading.Event) -> Point | AcuityError:
         try:
             return self._point(wanted, stop)
         except Stopped:
@@ -173,7 +173,7 @@ class Workbench:
         except AcuityError as error:
             return error
 
-    def _point(self, wanted: Wanted, stop: threading.Event) -> Point:
+    def _point(self, wanted: WantedPoint, stop: threading.Event) -> Point:
         wanted.clip.digest(self.cache)  # is known from here on
         key = wanted.key(self.scoring)
         if (point := self.cache.get(key)) is None:
@@ -181,7 +181,7 @@ class Workbench:
         self.tally.add_cached(wanted.title)
         return point
 
-    def _made(self, wanted: Wanted, key: str, stop: threading.Event, sink: Sink | None = None) -> Point:
+    def _made(self, wanted: WantedPoint, key: str, stop: threading.Event, sink: Sink | None = None) -> Point:
         clip, settings, quality = wanted
         size = settings.size or (clip.info.width, clip.info.height)
         with self._shares.share(size, stop) as threads, self.tally.encode(wanted.title) as frames:
@@ -208,7 +208,7 @@ def _with_threads(settings: EncoderSettings, threads: int) -> EncoderSettings:
 
 
 def point_keys(
-    clip: Clip, settings: EncoderSettings, qualities: Iterable[float], scoring: Scoring
+    clip: Clip, settings: EncoderSettings, qualities: Iterable[float], scoring: PointScoring
 ) -> list[str]:
     """The keys of encodes of a clip and their scores, whatever the file's name and the number of threads."""
     common = {
@@ -219,12 +219,12 @@ def point_keys(
     return [_digest({**common, "quality": quality}) for quality in qualities]
 
 
-def source_key(clip: Clip, scoring: Scoring) -> str:
+def source_key(clip: Clip, scoring: PointScoring) -> str:
     """The key of what is encoded and how it is scored, whatever encodes it."""
     return _digest(_source(clip, scoring))
 
 
-def _source(clip: Clip, scoring: Scoring) -> dict[str, Any]:
+def _source(clip: Clip, scoring: PointScoring) -> dict[str, Any]:
     specs = [scoring.model, *(metric.model for metric in find_metrics(scoring.metrics))]
     return {
         "engine": engine_build(),

@@ -20,7 +20,7 @@ from acuity.tune.encoders import find_encoder
 from acuity.tune.encoders.versions import encoder_version
 from acuity.tune.material import Material, material, part_notes
 from acuity.tune.request import CompareRequest
-from acuity.tune.search.searching import Found, search_rows
+from acuity.tune.search.searching import SearchAnswer, search_rows
 
 if TYPE_CHECKING:
     from acuity.tune.clip import Clip
@@ -125,7 +125,9 @@ def _failing(row: dict[str, Any]) -> Iterator[None]:
         row["error"] = _said(error)
 
 
-def _answered(request: CompareRequest, contender: _Contender, found: Found | AcuityError) -> dict[str, Any]:
+def _answered(
+    request: CompareRequest, contender: _Contender, found: SearchAnswer | AcuityError
+) -> dict[str, Any]:
     if isinstance(found, UnreachableError):
         contender.points |= {point.quality: point for point in found.points}
         nearest = None if found.best is None else _sample(request, found.best)

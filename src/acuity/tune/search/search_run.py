@@ -39,7 +39,7 @@ def search_document(request: SearchRequest, bench: Workbench) -> dict[str, Any]:
     if request.encode is not None:
         format = check_video_file(request.encode, source.whole, encoder, overwrite=request.overwrite)
         if asked.kind == "size":
-            budget = Budget.of(asked, source.whole, format)
+            budget = SizeBudget.of(asked, source.whole, format)
     target = source.target(asked if budget is None else replace(asked, value=budget.video))
     points: list[Point]
     notes: list[str] = []
@@ -121,7 +121,7 @@ class _Final(NamedTuple):
     overwrite: bool
 
     def made(
-        self, best: Point, budget: Budget | None, quality_range: tuple[float, float] | None
+        self, best: Point, budget: SizeBudget | None, quality_range: tuple[float, float] | None
     ) -> tuple[dict[str, Any], Point]:
         """Make the file, and say what it measured and what was predicted; and its point.
 
@@ -161,7 +161,7 @@ class _Final(NamedTuple):
             point = self.bench.encode(self.clip, self.settings, quality, file)
         return point, file.notes
 
-    def _excess(self, budget: Budget) -> bool:
+    def _excess(self, budget: SizeBudget) -> bool:
         return os.path.getsize(self.path) > budget.asked
 
 
@@ -182,14 +182,14 @@ def point_document(point: Point, target: Target | None = None) -> dict[str, Any]
     return found
 
 
-class Budget(NamedTuple):
+class SizeBudget(NamedTuple):
     """How a size that a file is to have is divided."""
 
     asked: int
     beside: Weight
 
     @classmethod
-    def of(cls, target: Target, clip: Clip, format: str) -> Budget:
+    def of(cls, target: Target, clip: Clip, format: str) -> SizeBudget:
         """The budget of a file of that format; raises TuneError if nothing is left for the video."""
         budget = cls(int(target.value), weight(clip, format))
         if budget.video <= 0:

@@ -27,7 +27,7 @@ _TYPICAL: Final = 3  # encodes of a search, for the progress
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SearchAnswer:
     """The answer of a search: the point, and the curve that was measured on the way."""
 
     settings: EncoderSettings
@@ -75,7 +75,7 @@ def search(
     quality_range: tuple[float, float] | None = None,
     tolerance: float | None = None,
     max_encodes: int = MOST_ENCODES,
-) -> Found:
+) -> SearchAnswer:
     """Find the largest quality value that meets the target, or the smallest that keeps to a bitrate or size.
 
     "Largest" is towards worse quality, whichever way the encoder's knob goes. A point that meets the target
@@ -92,7 +92,7 @@ def search(
     found = run.until_done(max_encodes)
     if found is None:
         raise run.unreachable(clip, target, quality_range, max_encodes)
-    return Found(
+    return SearchAnswer(
         settings=settings,
         target=target,
         point=found,
@@ -110,7 +110,7 @@ def search_rows(
     *,
     ranges: Callable[[Encoder], tuple[float, float] | None] | None = None,
     **options: Any,
-) -> Iterator[Found | AcuityError]:
+) -> Iterator[SearchAnswer | AcuityError]:
     """Search for each of several settings and targets, in order; a row that fails is its error.
 
     The first row of the clip is searched alone: what it finds out about the content spares the others, which
@@ -118,7 +118,7 @@ def search_rows(
     `ranges` gives the quality values of an encoder that may be tried, or None for all.
     """
 
-    def one(index: int) -> Found | AcuityError:
+    def one(index: int) -> SearchAnswer | AcuityError:
         settings, target = rows[index]
         try:
             within = None if ranges is None else ranges(settings.encoder)
@@ -134,7 +134,7 @@ def search_rows(
     if not groups:
         return
     first, *others = groups.values()
-    done: dict[int, Found | AcuityError] = {}
+    done: dict[int, SearchAnswer | AcuityError] = {}
 
     def several(group: list[int]) -> None:
         for index in group:

@@ -18,7 +18,7 @@ from acuity.errors import TuneError
 from acuity.scoring.bd_rate import convex_hull
 
 
-class Choice(NamedTuple):
+class ShotChoice(NamedTuple):
     """One quality that a shot may be encoded with."""
 
     quality: float
@@ -31,14 +31,14 @@ class Curve:
     """What a shot's qualities cost and give."""
 
     frames: int
-    choices: tuple[Choice, ...]
+    choices: tuple[ShotChoice, ...]
 
     def __post_init__(self) -> None:
         if not all(math.isfinite(value) for choice in self.choices for value in choice[1:]):
             raise TuneError("a shot has a score or a size that is not a number, so bits can't be given to it")
 
 
-def mean_score(curves: Sequence[Curve], chosen: Sequence[Choice]) -> float:
+def mean_score(curves: Sequence[Curve], chosen: Sequence[ShotChoice]) -> float:
     """The mean over all frames of one choice for each shot."""
     weighted = (choice.score * curve.frames for curve, choice in zip(curves, chosen, strict=True))
     return math.fsum(weighted) / sum(curve.frames for curve in curves)
@@ -49,7 +49,7 @@ _GAIN: Final = 1e-9  # what counts as one, beyond rounding
 
 @dataclass(frozen=True, slots=True)
 class Allocation:
-    choices: tuple[Choice, ...]
+    choices: tuple[ShotChoice, ...]
     bits: float
     score: float  # the mean over all frames
     slope: float | None  # points of the clip's mean that the last megabit gave; None: nothing was divided
@@ -100,7 +100,7 @@ class _Walk:
         for shot in range(len(curves)):
             self._offer(shot)
 
-    def _choose(self, shot: int, choice: Choice) -> None:
+    def _choose(self, shot: int, choice: ShotChoice) -> None:
         # The totals are kept, because summing up a film's shots for every step takes long.
         now = self.chosen[shot]
         self.bits += choice.bits - now.bits
@@ -129,7 +129,7 @@ class _Walk:
         return False
 
     def polish(
-        self, worth: Callable[[int, Choice, Choice], tuple[float, float]], left: Callable[[], float]
+        self, worth: Callable[[int, ShotChoice, ShotChoice], tuple[float, float]], left: Callable[[], float]
     ) -> None:
         """Exchange the choice of one shot for as long as that gains.
 

@@ -28,7 +28,7 @@ from acuity.tune.points.workbench import Workbench
 from acuity.tune.progress import Stopped
 from acuity.tune.search.searching import search
 from acuity.tune.search.target import Target
-from acuity.tune.shots.allocation import Allocation, Choice, Curve, best_score, least_bits
+from acuity.tune.shots.allocation import Allocation, Curve, ShotChoice, best_score, least_bits
 from acuity.tune.shots.detect import Detection, known_shots
 from acuity.tune.shots.one_stream import for_stitching, stitchable_range
 from acuity.tune.shots.plan import Division, PlannedShot, ShotPlan
@@ -262,9 +262,9 @@ class _Job:
             f"{kbps:,.0f} kbit/s"
         )
 
-    def _measured(self, number: int) -> dict[int, Measured]:
+    def _measured(self, number: int) -> dict[int, MeasuredShot]:
         return {
-            step: Measured(point.bytes * 8.0, self._worth(point.scores[self.target.column]))
+            step: MeasuredShot(point.bytes * 8.0, self._worth(point.scores[self.target.column]))
             for step, point in self.known[number].items()
         }
 
@@ -291,20 +291,20 @@ class _Job:
 # lines beyond. A belief is never the answer: it says which quality is worth an encode.
 
 
-class Measured(NamedTuple):
+class MeasuredShot(NamedTuple):
     """What an encode of a shot gave."""
 
     bits: float
     score: float  # more is better
 
 
-def measured_curve(frames: int, known: Mapping[int, Measured], quality: Callable[[int], float]) -> Curve:
-    return Curve(frames, tuple(Choice(quality(step), *known[step]) for step in sorted(known)))
+def measured_curve(frames: int, known: Mapping[int, MeasuredShot], quality: Callable[[int], float]) -> Curve:
+    return Curve(frames, tuple(ShotChoice(quality(step), *known[step]) for step in sorted(known)))
 
 
 def believed_curve(
     frames: int,
-    known: Mapping[int, Measured],
+    known: Mapping[int, MeasuredShot],
     quality: Callable[[int], float],
     limits: tuple[int, int],
     fineness: int = 1,
@@ -319,7 +319,7 @@ def believed_curve(
     values = np.array([known[int(step)].score for step in steps])
     scores = _line(asked, steps, values, 0.0)
     believed = {
-        int(step): Measured(math.exp(log), float(score))
+        int(step): MeasuredShot(math.exp(log), float(score))
         for step, log, score in zip(asked, logs, scores, strict=True)
     }
     return measured_curve(frames, {**believed, **known}, quality)

@@ -21,7 +21,7 @@ from acuity.tune.encoders.encode import PictureForm, job_of
 from acuity.tune.encoders.encoder import FORMATS, EncoderSettings
 from acuity.tune.encoders.external import encoder_words, tag_filters
 from acuity.tune.material import covered
-from acuity.tune.points.point import Point, Scoring
+from acuity.tune.points.point import Point, PointScoring
 from acuity.tune.search.target import Target
 from acuity.tune.shots.one_stream import delay
 from acuity.video.readers.avframes import av_name
@@ -89,7 +89,7 @@ class ShotPlan:
 
     clip: Clip
     settings: EncoderSettings
-    scoring: Scoring
+    scoring: PointScoring
     division: Division
     target: Target  # with a bitrate to keep, only its column and pool count
     limit_kbps: float | None

@@ -50,7 +50,7 @@ class Uncertainty:
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
+class SampledPieces:
     """Pieces of a source that stand for all of it."""
 
     parts: tuple[Part, ...]
@@ -137,19 +137,19 @@ class Sample:
         }
 
 
-def sample(shots: Sequence[Shot], rate: Fraction, seconds: float) -> Sample:
+def sample(shots: Sequence[Shot], rate: Fraction, seconds: float) -> SampledPieces:
     """Pieces of about so many seconds that stand for all of a source."""
     if not seconds > 0:
         raise TuneError(f"a sample of {seconds:g} seconds can't be: use more than 0")
     total = sum(shot.frames for shot in shots)
     budget = max(1, round(seconds * float(rate)))
     if budget >= total:
-        return Sample(tuple(shot.part for shot in shots), total, len(shots), len(shots))
+        return SampledPieces(tuple(shot.part for shot in shots), total, len(shots), len(shots))
     piece, count = _pieces(budget, total, rate)
     units = _ordered(_units(shots, piece), _BLOCK * total // count)
     parts = sorted(part for unit, hits in _hits(units, count) for part in _taken(unit, hits, piece))
     seen = sum(any(part.start < shot.end and shot.start < part.end for part in parts) for shot in shots)
-    return Sample(tuple(parts), total, len(shots), seen)
+    return SampledPieces(tuple(parts), total, len(shots), seen)
 
 
 def _pieces(budget: int, total: int, rate: Fraction) -> tuple[int, int]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from acuity.video.alignment import faults
 from acuity.video.alignment.drift import Drift
-from acuity.video.alignment.faults import Finding, Matches
+from acuity.video.alignment.faults import Matches, Misalignment
 from acuity.video.alignment.history import REACH, History
 from acuity.video.alignment.signature import coarse
 from acuity.video.picture import Signature
@@ -33,7 +33,7 @@ _PACE_LOOKS: Final = (50, 100)  # frames after which the pace is compared
 
 
 class Aligner:
-    """Takes a pair of signatures at a time and returns a Finding once it is sure.
+    """Takes a pair of signatures at a time and returns a Misalignment once it is sure.
 
     Near lags are followed frame by frame: the cheapest path through lags of up to REACH frames, where a
     frame's cost is its error beyond its best match's. Farther ones are searched every WINDOW frames. Both
@@ -75,7 +75,7 @@ class Aligner:
         """How much larger the error of all pairs is a frame away: how well a lag of one can be seen."""
         return self._drift.sharpness
 
-    def add(self, ref: Signature, dis: Signature) -> Finding | None:
+    def add(self, ref: Signature, dis: Signature) -> Misalignment | None:
         self._new[0].append(coarse(ref))
         self._new[1].append(coarse(dis))
         drift = self._drift.add(ref, dis)
@@ -84,7 +84,7 @@ class Aligner:
             return self._believed(found)
         return None if self.certain else drift
 
-    def _take(self) -> Finding | None:
+    def _take(self) -> Misalignment | None:
         """Look at the pairs that are new."""
         history, new = self._history, len(self._new[0])
         history.track.extend(*self._new)
@@ -96,7 +96,7 @@ class Aligner:
             self._look_far()
         return self._named(over=False)
 
-    def end(self, ref: Iterable[Signature] = (), dis: Iterable[Signature] = ()) -> Finding | None:
+    def end(self, ref: Iterable[Signature] = (), dis: Iterable[Signature] = ()) -> Misalignment | None:
         """What the last frames say, when no more pairs will come; one video may have more frames."""
         if self._new[0] and (found := self._take()) is not None:
             return found
@@ -111,7 +111,7 @@ class Aligner:
         found = self._named(over=True)
         return self._drift.end(ref) if found is None else self._believed(found)
 
-    def _believed(self, finding: Finding) -> Finding | None:
+    def _believed(self, finding: Misalignment) -> Misalignment | None:
         """The finding with its lag refined; None for one that encoders have where they keep little detail."""
         if -2 <= finding.lag < 0 and self._drift.sharpness < _LAGGING:
             self._alarm = ()
@@ -125,7 +125,7 @@ class Aligner:
             elif len(self.unlike) < _MOST_UNLIKE:
                 self.unlike.append((pair, pair))
 
-    def _look_on(self, limit: int) -> Finding | None:
+    def _look_on(self, limit: int) -> Misalignment | None:
         """Look at the frames before `limit`, each with its neighbours within reach."""
         track = self._history.track
         while self._next < limit:
@@ -137,7 +137,7 @@ class Aligner:
                 return found
         return None
 
-    def _look_closer(self, frame: int) -> Finding | None:
+    def _look_closer(self, frame: int) -> Misalignment | None:
         """Look at a frame that may not be as it should be."""
         history = self._history
         if (found := self._thawed(frame) or faults.swapped(history, frame - 2)) is not None:
@@ -150,7 +150,7 @@ class Aligner:
             self._consider(history.track.path(frame))
         return None
 
-    def _thawed(self, frame: int) -> Finding | None:
+    def _thawed(self, frame: int) -> Misalignment | None:
         """A frozen stretch that ends with this frame."""
         history = self._history
         if frame - history.track.first < 1:
@@ -224,7 +224,7 @@ class Aligner:
         if evidence is not None and evidence.convincing:
             self._alarm, self._name_at = matches, self._history.track.end + _SETTLE
 
-    def _named(self, *, over: bool) -> Finding | None:
+    def _named(self, *, over: bool) -> Misalignment | None:
         history = self._history
         if self._alarm:
             return (
@@ -233,7 +233,7 @@ class Aligner:
         if self._other is not None:
             # Meanwhile it may turn out to be the same content, a few seconds apart.
             if over or history.track.end >= self._other + FAR + WINDOW:
-                return faults.paced(history) or Finding(
+                return faults.paced(history) or Misalignment(
                     "other", self._other, 0, history.track.end - self._other
                 )
             return None

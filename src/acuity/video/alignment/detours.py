@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from acuity.video.alignment.faults import Finding
+from acuity.video.alignment.faults import Misalignment
 from acuity.video.alignment.matching import FLOOR
 
 Figures = NDArray[np.float64]
@@ -51,7 +51,7 @@ class Detours:
         self._last = np.zeros((0, 2 * reach + 1))  # gains of the last frames
         self._still = self._longest = (0, 0)  # the first and the end of the last freeze, and of the longest
 
-    def add(self, first: int, error: Figures, smooth: Figures) -> Finding | None:
+    def add(self, first: int, error: Figures, smooth: Figures) -> Misalignment | None:
         """Take in the errors of the frames from `first` on, by lag; `smooth` are those of coarse cells."""
         gain = np.minimum(_gains(np.maximum(error - smooth, 0.0), self._reach), _gains(error, self._reach))
         self._watch_stills(first, gain)
@@ -60,12 +60,12 @@ class Detours:
         over = best.gain >= _SURE and float(self._sums.max()) < 1.0
         return _detour(best) if over else None
 
-    def end(self) -> Finding | None:
+    def end(self) -> Misalignment | None:
         """What all frames show."""
         if self._best.gain >= _LIKELY:
             return _detour(self._best)
         first, end = self._longest
-        return Finding("frozen", first, 0, end - first) if end > first else None
+        return Misalignment("frozen", first, 0, end - first) if end > first else None
 
     def _follow(self, first: int, gain: Figures) -> None:
         """Add up what frames gain by each lag but 0, as long as the sum isn't negative."""
@@ -93,8 +93,8 @@ class Detours:
             gain[max(begin - first, 0) : max(end - first, 0)] = 0.0
 
 
-def _detour(run: _Run) -> Finding:
-    return Finding("detour", run.first, run.lag, run.end - run.first)
+def _detour(run: _Run) -> Misalignment:
+    return Misalignment("detour", run.first, run.lag, run.end - run.first)
 
 
 def _gains(error: Figures, reach: int) -> Figures:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acuity.video.alignment.detours import Detours
-from acuity.video.alignment.faults import Finding, Kind, most_first
+from acuity.video.alignment.faults import Kind, Misalignment, most_first
 from acuity.video.alignment.matching import (
     FLOOR,
     errors,
@@ -94,7 +94,7 @@ class Drift:
         detail, smooth = (Vertex.of(error).sharpness for error in self._windows[-1] / self._counts[-1])
         return max(detail, smooth / _MOSTLY_SMOOTH)
 
-    def add(self, ref: Signature, dis: Signature) -> Finding | None:
+    def add(self, ref: Signature, dis: Signature) -> Misalignment | None:
         """Take in a pair."""
         self._take(ref, dis)
         if self._first + len(self._dis) < self._summed + WINDOW + REACH:
@@ -104,7 +104,7 @@ class Drift:
             self._forget(len(self._dis) - _KEPT)
         return found
 
-    def end(self, rest: Iterable[Signature] = ()) -> Finding | None:
+    def end(self, rest: Iterable[Signature] = ()) -> Misalignment | None:
         """What all pairs say together; `rest` are frames of the reference after the last pair."""
         for signature in islice(rest, REACH):
             self._ref.append(signature)
@@ -123,7 +123,7 @@ class Drift:
             del kept[:count]
         self._first += count
 
-    def _look(self) -> Finding | None:
+    def _look(self) -> Misalignment | None:
         """Add up the errors of a window, and look at the stretches that end with it."""
         start = max(self._summed, REACH) - self._first
         end = min(len(self._dis), len(self._ref) - REACH, start + WINDOW)
@@ -160,7 +160,7 @@ class Drift:
         """The first frame of so many windows."""
         return 0 if windows == len(self._windows) else self._summed - windows * WINDOW
 
-    def _named(self, start: int, lag: int) -> Finding:
+    def _named(self, start: int, lag: int) -> Misalignment:
         """The fault that makes the videos drift apart: where it is, by the best path through what is kept."""
         ref, dis = self._ref[: len(self._dis)], self._dis
         error = errors(dis, ref)
@@ -179,9 +179,9 @@ class Drift:
             place = max(start - self._first, 0)
         frame = self._first + place
         kind: Kind = "shift" if frame <= most_first(lag) else "lost" if lag > 0 else "doubled"
-        return self.refined(Finding(kind, 0 if kind == "shift" else frame, lag, len(dis) - place))
+        return self.refined(Misalignment(kind, 0 if kind == "shift" else frame, lag, len(dis) - place))
 
-    def refined(self, finding: Finding) -> Finding:
+    def refined(self, finding: Misalignment) -> Misalignment:
         """The finding with the lag at which no other fits the frames after it better."""
         if finding.kind not in ("shift", "lost", "doubled"):
             return finding

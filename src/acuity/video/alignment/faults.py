@@ -27,7 +27,7 @@ _CONTEXT: Final = 40  # frames before an alarm that are looked at again to find 
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Misalignment:
     """Where two videos stop showing the same frames.
 
     kind: 'shift' from the first frame on, 'lost' and 'doubled' frames from `frame` on, a 'detour' that ends
@@ -58,7 +58,7 @@ def _usual_error(history: History, before: int) -> float:
     return float(np.median(history.track.error[history.moving(before - _STRETCH, before)]))
 
 
-def swapped(history: History, second: int) -> Finding | None:
+def swapped(history: History, second: int) -> Misalignment | None:
     """Frame `second` and the one before it, shown in the other order.
 
     Between them the encode moves backwards. The two frames that follow are there already, and match again.
@@ -79,11 +79,11 @@ def swapped(history: History, second: int) -> Finding | None:
     crossed = [float(np.square(a - b).sum()) + history.floor for a, b in ((one, ref_two), (two, ref_one))]
     gain = min(history.track.error[row - 1] / crossed[0], history.track.error[row] / crossed[1])
     if min(positions) >= 0.65 and max(positions) <= 1.3 and gain >= 1.1:
-        return Finding("swapped", second - 1, 0, 2)
+        return Misalignment("swapped", second - 1, 0, 2)
     return None
 
 
-def frozen(history: History, start: int, end: int) -> Finding | None:
+def frozen(history: History, start: int, end: int) -> Misalignment | None:
     """Frames from `start` to before `end` that repeat the one before; then the encode catches up, or ends."""
     first, last = start - history.track.first, end - history.track.first
     if last - first < _FROZEN or first < 8 or not _tracked(history, start):
@@ -96,10 +96,10 @@ def frozen(history: History, start: int, end: int) -> Finding | None:
     kept, now = history.ref(start - 1, start)[0], history.ref(end - 1, end)[0]
     way = kept - now
     position = float((history.dis(end - 1, end)[0] - now) @ way) / (float(way @ way) + 1e-9)
-    return Finding("frozen", start, 0, end - start) if worse >= 4 and 0.6 <= position <= 1.4 else None
+    return Misalignment("frozen", start, 0, end - start) if worse >= 4 and 0.6 <= position <= 1.4 else None
 
 
-def paced(history: History, error: float = math.inf) -> Finding | None:
+def paced(history: History, error: float = math.inf) -> Misalignment | None:
     """Every frame twice, or every second one only, since the first pair.
 
     `error` is that of a run of frames at one lag. A pace explains all frames, so it may fit a little worse.
@@ -115,7 +115,7 @@ def paced(history: History, error: float = math.inf) -> Finding | None:
         dis, ref = np.array(matches).T
         own, best = float(errors[dis, ref].mean()), float(errors[dis].min(axis=1).mean())
         if own < error and own <= 2 * best + history.floor:
-            error, found = own, Finding(kind, 0, 0, len(matches))
+            error, found = own, Misalignment(kind, 0, 0, len(matches))
     return found
 
 
@@ -134,7 +134,7 @@ def _paces(end: int) -> Iterator[tuple[Kind, Matches]]:
     yield "reversed", [(i, end - 1 - i) for i in range(1, end)]
 
 
-def located(history: History, alarm: Matches) -> Finding:
+def located(history: History, alarm: Matches) -> Misalignment:
     """The fault behind convincing matches at another lag: which it is, where it begins, how far it shifts."""
     start = max(history.track.first, alarm[0][0] - _CONTEXT - abs(alarm[0][1] - alarm[0][0]))
     errors = _errors(history, start)
@@ -149,8 +149,8 @@ def located(history: History, alarm: Matches) -> Finding:
         return pace
     part = _parting(errors, lag, last, history.floor)
     if start == 0 and part <= most_first(lag):
-        return Finding("shift", 0, lag, last)
-    return Finding("lost" if lag > 0 else "doubled", start + part, lag, last - part)
+        return Misalignment("shift", 0, lag, last)
+    return Misalignment("lost" if lag > 0 else "doubled", start + part, lag, last - part)
 
 
 def _parting(errors: NDArray[np.float64], lag: int, last: int, slack: float) -> int:

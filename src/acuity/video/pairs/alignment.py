@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from acuity.errors import PairingError, Remedy, to_set
 from acuity.video.alignment.aligner import Aligner
-from acuity.video.alignment.faults import Finding
+from acuity.video.alignment.faults import Misalignment
 from acuity.video.alignment.geometry import Transformation
 from acuity.video.notes import Note, warning
 from acuity.video.pairs.likeness import LIKELY, Likeness, moved, relit, zoomed
@@ -23,7 +23,7 @@ _SHOWN: Final = 8  # frames that a sentence lists as evidence
 Sentence = tuple[str | Remedy, ...]
 
 
-def statement(finding: Finding, plan: PairPlan, pair: int) -> str:
+def statement(finding: Misalignment, plan: PairPlan, pair: int) -> str:
     """What was found, and the evidence; `pair` is where the finding's first frame is."""
     ref, dis, lag = plan.ref.name, plan.dis.name, finding.lag
     first = max(pair, -lag)
@@ -84,7 +84,12 @@ class Decision:
 
 
 def _refusal(
-    finding: Finding, plan: PairPlan, skips: tuple[int, int], perhaps: Transformation | None, *, bars: bool
+    finding: Misalignment,
+    plan: PairPlan,
+    skips: tuple[int, int],
+    perhaps: Transformation | None,
+    *,
+    bars: bool,
 ) -> Sentence:
     said = statement(finding, plan, finding.frame)
     if perhaps is not None:
@@ -187,7 +192,7 @@ class Watch:
         self._refuse = False
         self.end()
 
-    def _tell(self, finding: Finding | None) -> None:
+    def _tell(self, finding: Misalignment | None) -> None:
         if finding is None or self._aligner is None:
             return
         aligner, self._aligner, lag = self._aligner, None, finding.lag

@@ -1,6 +1,6 @@
 """When the frames of two videos are shown: which frame of one belongs to which of the other.
 
-`match_times` decides that; `Clock` checks that both videos advance together; `Timeline` has the time of each
+`match_times` decides that; `Clock` checks that both videos advance together; `PairTimes` has the time of each
 pair.
 """
 
@@ -157,7 +157,7 @@ def _apart(first: float, second: float) -> tuple[str, str]:
     return next((pair for pair in texts if pair[0] != pair[1]), (f"{first:.3f}", f"{second:.3f}"))
 
 
-class Timeline:
+class PairTimes:
     """The times of the pairs, in seconds of the reference: from its rate, or one by one if that varies."""
 
     def __init__(self, rate: Fraction | None, start: Fraction | None, *, variable: bool) -> None:
@@ -188,7 +188,7 @@ class Timeline:
         return {"rate": rate, "start": str(self._start), "times": self._times}
 
     @classmethod
-    def from_document(cls, document: Mapping[str, Any]) -> Timeline:
+    def from_document(cls, document: Mapping[str, Any]) -> PairTimes:
         """The timeline from its document; raises KeyError, TypeError or ValueError."""
         from fractions import Fraction
 

@@ -1,7 +1,7 @@
 """Black bars, other colours, and samples that contradict the range of their video, found in pictures.
 
-`Look` gathers a few figures of every few pictures of one video, as they were decoded. `remarks()` compares
-those of the two videos.
+`ContentFigures` gathers a few figures of every few pictures of one video, as they were decoded. `remarks()`
+compares those of the two videos.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _PLACES: Final = tuple(place / 63 for place in range(64))  # at which the bright
 _SIDES: Final = ("left", "right", "above", "below")
 
 
-class Look:
+class ContentFigures:
     """Figures of the pictures of one video, which several threads may look at, in any order."""
 
     def __init__(self, info: VideoInfo, *, full_range: bool, exact: bool = False) -> None:
@@ -172,7 +172,7 @@ def find_bars(reader: VideoReader) -> Rectangle | None:
             f" looks at the pictures first, and '{info.path}' can be read only once: write",
             " WIDTH:HEIGHT:LEFT:TOP instead",
         )
-    look = Look(info, full_range=bool(info.full_range) and not info.rgb, exact=True)
+    look = ContentFigures(info, full_range=bool(info.full_range) and not info.rgb, exact=True)
     with contextlib.suppress(InputError):  # the length was a guess, or the comparison will say what is wrong
         for number in range(_PROBES):
             reader.seek(number * (info.frames or _PROBES * _SECOND) // _PROBES)
@@ -184,7 +184,7 @@ def find_bars(reader: VideoReader) -> Rectangle | None:
     return look.active
 
 
-def remarks(plan: PairPlan, looks: Sequence[Look]) -> Iterator[Note]:
+def remarks(plan: PairPlan, looks: Sequence[ContentFigures]) -> Iterator[Note]:
     """Notes about what the pictures of the two videos show."""
     if plan.crop is None:
         yield from _about_bars(plan, looks)
@@ -197,7 +197,7 @@ def remarks(plan: PairPlan, looks: Sequence[Look]) -> Iterator[Note]:
         yield notes.warning("colours", f"{text}; VMAF sees luma alone, so its score doesn't show it")
 
 
-def _about_bars(plan: PairPlan, looks: Sequence[Look]) -> Iterator[Note]:
+def _about_bars(plan: PairPlan, looks: Sequence[ContentFigures]) -> Iterator[Note]:
     remedy = to_set("crop", AUTO)
     both = True
     for side, look, other, its in (
@@ -229,7 +229,7 @@ def _named(bars: tuple[int, ...]) -> str:
     )
 
 
-def _about_range(plan: PairPlan, looks: Sequence[Look]) -> Iterator[Note]:
+def _about_range(plan: PairPlan, looks: Sequence[ContentFigures]) -> Iterator[Note]:
     wrong = _wrong_range(plan, looks)
     lines = _lines(plan, looks)
     shifted = lines is not None and _same_contrast(lines)  # brighter or darker, at both ends
@@ -255,7 +255,7 @@ def _about_range(plan: PairPlan, looks: Sequence[Look]) -> Iterator[Note]:
             yield notes.info("range-samples", f"{said}, but {outside}, as the other video's does")
 
 
-def _wrong_range(plan: PairPlan, looks: Sequence[Look]) -> Side | None:
+def _wrong_range(plan: PairPlan, looks: Sequence[ContentFigures]) -> Side | None:
     """The video whose brightness equals the other's if its own range is taken for the opposite."""
     if (lines := _lines(plan, looks)) is None or _same_contrast(lines):
         return None
@@ -270,7 +270,7 @@ def _wrong_range(plan: PairPlan, looks: Sequence[Look]) -> Side | None:
     return None
 
 
-def _lines(plan: PairPlan, looks: Sequence[Look]) -> tuple[Any, Any] | None:
+def _lines(plan: PairPlan, looks: Sequence[ContentFigures]) -> tuple[Any, Any] | None:
     """The brightness of both videos' lines at the same places; None where it shows no range."""
     import numpy as np
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from acuity.errors import InputError, NoFramesError, to_set
 from acuity.video.notes import info, warning
-from acuity.video.pairs.clock import Timeline
+from acuity.video.pairs.clock import PairTimes
 from acuity.video.pairs.content import find_bars
 from acuity.video.pairs.pair_options import AUTO, PairOptions
 from acuity.video.pairs.pair_plan import PairPlan, Side
@@ -43,7 +43,7 @@ class LoneVideo(PictureSource):
         self.length: int | None = self._length()
         self.length_exact: bool = reader.info.frames_exact
         skipped = options.skip_dis / self.rate if self.rate else None
-        self.timeline = Timeline(self.rate, skipped, variable=reader.info.variable_rate)
+        self.timeline = PairTimes(self.rate, skipped, variable=reader.info.variable_rate)
 
     @property
     def rate(self) -> Fraction | None:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 from acuity.errors import InputError, NoFramesError, PairingError, to_set
 from acuity.video.notes import Note, info, warning
 from acuity.video.pairs.alignment import Decision, Watch
-from acuity.video.pairs.clock import Clock, Timeline
-from acuity.video.pairs.content import Look, find_bars, remarks
+from acuity.video.pairs.clock import Clock, PairTimes
+from acuity.video.pairs.content import ContentFigures, find_bars, remarks
 from acuity.video.pairs.pair_options import AUTO, PairOptions
 from acuity.video.pairs.pair_plan import PairPlan, Side
 from acuity.video.pairs.planning import make_plan
@@ -21,7 +21,7 @@ from acuity.video.pairs.plausibility import plausibility_warnings
 from acuity.video.pairs.producer import PictureSource, Producer
 from acuity.video.pairs.survey import Survey
 from acuity.video.picture import Picture
-from acuity.video.readers.prefetch import Ahead, Prefetch, Reading
+from acuity.video.readers.prefetch import Ahead, Prefetch, ReadAhead
 from acuity.video.readers.reader import BaseReader, VideoInfo, VideoReader
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class Pairing(PictureSource):
         super().__init__((ref, dis), plan, options, plan.notes)
         self.info_ref: VideoInfo = ref.info
         self.info_dis: VideoInfo = dis.info
-        self._looks = tuple(Look(side.info, full_range=side.read_full_range) for side in plan.sides)
+        self._looks = tuple(ContentFigures(side.info, full_range=side.read_full_range) for side in plan.sides)
         self._skips = (options.skip_ref, options.skip_dis)
         self._offset: float | None = None  # seconds that the distorted video's first picture is shown later
         self._survey: Prefetch | None = None  # with align=auto, reads both videos before the pairs
@@ -96,7 +96,7 @@ class Pairing(PictureSource):
         self.length_exact: bool = all(reader.info.frames_exact for reader in self._readers)
         rate = self.info_ref.rate or self.info_dis.rate
         skipped = options.skip_ref / rate if rate else None
-        self.timeline = Timeline(self.rate, skipped, variable=ref.info.variable_rate)
+        self.timeline = PairTimes(self.rate, skipped, variable=ref.info.variable_rate)
 
     @property
     def rate(self) -> Fraction | None:
@@ -222,7 +222,7 @@ class Pairing(PictureSource):
         if self.options.align != "auto":
             return None
         if self._survey is None:
-            self._survey = Prefetch(self._look_through, Reading(ahead=1), name="survey")
+            self._survey = Prefetch(self._look_through, ReadAhead(ahead=1), name="survey")
             self._prefetches.append(self._survey)
         return self._survey
 

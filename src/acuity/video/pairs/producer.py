@@ -10,12 +10,12 @@ from typing import Self
 from acuity.errors import NoFramesError
 from acuity.video.alignment.signature import cells_of, sign
 from acuity.video.notes import Note
-from acuity.video.pairs.content import EVERY, Look
+from acuity.video.pairs.content import EVERY, ContentFigures
 from acuity.video.pairs.pair_options import PairOptions
 from acuity.video.pairs.pair_plan import PairPlan, Side
 from acuity.video.picture import Picture, PixelFormat
-from acuity.video.readers.file_reads import FileReads, Wanted
-from acuity.video.readers.prefetch import Ahead, Prefetch, Reading
+from acuity.video.readers.file_reads import FileReads, WantedFrames
+from acuity.video.readers.prefetch import Ahead, Prefetch, ReadAhead
 from acuity.video.readers.reader import BaseReader, VideoReader
 
 
@@ -28,7 +28,7 @@ class Producer:
         side: Side,
         skip: int,
         *,
-        look: Look | None = None,
+        look: ContentFigures | None = None,
         signed: bool = False,
         again: bool = False,
     ) -> None:
@@ -56,12 +56,12 @@ class Producer:
         if concurrent:  # a part of a picture keeps all of its buffer
             frame_bytes = max(frame_bytes, side.info.format.frame_bytes(side.info.width, side.info.height))
         decoded = isinstance(reader, BaseReader) and reader.decoded
-        reading = Reading.of(frame_bytes, ahead=ahead, concurrent=concurrent, decoded=decoded)
+        reading = ReadAhead.of(frame_bytes, ahead=ahead, concurrent=concurrent, decoded=decoded)
         if concurrent and (started := self._start_file_reads(reading)) is not None:
             return started
         return Prefetch(self.at if reading.threads > 1 else self.next, reading, name=name)
 
-    def _start_file_reads(self, reading: Reading) -> FileReads | None:
+    def _start_file_reads(self, reading: ReadAhead) -> FileReads | None:
         """Read the file in threads without Python's lock; None where it can't be."""
         reader, side = self._reader, self._side
         in_order = reading.threads == 1  # where a thread would go on from the end of the picture before
@@ -69,7 +69,7 @@ class Producer:
             return None
         if (places := reader.places) is None or side.info.frames is None:
             return None
-        wanted = Wanted(
+        wanted = WantedFrames(
             self._skip,
             side.stride,
             max(-(-(side.info.frames - self._skip) // side.stride), 0),

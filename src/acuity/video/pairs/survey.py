@@ -11,7 +11,7 @@ import numpy as np
 from acuity.errors import PairingError, to_set
 from acuity.video.alignment.aligner import Aligner
 from acuity.video.alignment.doubts import Doubts
-from acuity.video.alignment.faults import Finding
+from acuity.video.alignment.faults import Misalignment
 from acuity.video.alignment.geometry import Transformation
 from acuity.video.alignment.matching import FLAT, correlation
 from acuity.video.alignment.path import Frames, Solver
@@ -271,7 +271,7 @@ class Survey:
             self._tell(finding)
             self._aligner, self._began = Aligner(), self.pairs  # the frames after it are the right ones again
 
-    def _tell(self, finding: Finding) -> None:
+    def _tell(self, finding: Misalignment) -> None:
         """Refuse what is found in the pairs that were decided on, unless it ends; a freeze is a decision."""
         pair = self._began + finding.frame
         pair += sum(count for at, count in self._passed if self._began <= at <= pair)
@@ -310,7 +310,7 @@ class Survey:
         if (finding := self._aligner.end(rest, ())) is not None:
             self._tell(finding)
         if self._likeness and float(np.mean(self._likeness)) < _ALIKE:
-            self._tell(Finding("other", 0, 0, self.pairs))
+            self._tell(Misalignment("other", 0, 0, self.pairs))
         left = [sum(getattr(done, f"leave_out_{side}") for done in self.decisions) for side in ("ref", "dis")]
         with_tails = [count + rest for count, rest in zip(left, self._rest, strict=True)]
         if min(left) > _MOST_LEFT * self.pairs or min(with_tails) > _MOST_WITH_TAILS * self.pairs:

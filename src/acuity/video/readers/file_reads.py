@@ -16,7 +16,7 @@ import numpy as np
 
 from acuity.video.buffers import BufferPool, Bytes
 from acuity.video.picture import Picture, Signature
-from acuity.video.readers.prefetch import Produce, Reading
+from acuity.video.readers.prefetch import Produce, ReadAhead
 from acuity.video.source import Source
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class FramePlaces(NamedTuple):
     lead: int = 0  # where a frame begins in a buffer
 
 
-class Wanted(NamedTuple):
+class WantedFrames(NamedTuple):
     """Which frames are read, and what is done with them."""
 
     skip: int  # frames at the start
@@ -56,8 +56,8 @@ class FileReads:
     def __init__(
         self,
         places: FramePlaces,
-        wanted: Wanted,
-        reading: Reading,
+        wanted: WantedFrames,
+        reading: ReadAhead,
         plain: Produce,
         *,
         size: tuple[int, int],

@@ -28,7 +28,7 @@ _DECODED_AHEAD: Final = 32
 _DECODED_BYTES: Final = 128 << 20  # that they may take if the CPU goes on
 
 
-class Reading(NamedTuple):
+class ReadAhead(NamedTuple):
     """How one video is read ahead."""
 
     ahead: int  # pictures
@@ -38,7 +38,7 @@ class Reading(NamedTuple):
     @classmethod
     def of(
         cls, frame_bytes: int, *, ahead: int | None = None, concurrent: bool = False, decoded: bool = False
-    ) -> Reading:
+    ) -> ReadAhead:
         """For pictures of so many bytes; `ahead` is what the caller wants, None: let their size decide.
 
         `decoded` says that a card decodes them before they are asked for.
@@ -79,7 +79,7 @@ class Prefetch:
     One thread takes them.
     """
 
-    def __init__(self, produce: Produce, reading: Reading, *, name: str) -> None:
+    def __init__(self, produce: Produce, reading: ReadAhead, *, name: str) -> None:
         self._ahead = reading.ahead
         self._least = reading.ahead - reading.room  # pictures at which threads go on
         lock = threading.Lock()

@@ -13,14 +13,14 @@ import numpy as np
 from acuity import EmbeddedConfig, EmbeddedServer
 from acuity.agents.embedded import ServerAddress
 from acuity.measure import Measurement
-from acuity.scoring.watched import Watched
+from acuity.scoring.watched import WatchedRun
 from acuity.video.picture import Picture, PixelFormat
 from devtools import Chromium, DevTools
 
 MODEL, NEG = "vmaf_v0.6.1", "vmaf_v0.6.1neg"
 TOKEN = "a-token-of-this-test-only"
 TOTAL = 1000
-UNNAMED = Watched(total=TOTAL)
+UNNAMED = WatchedRun(total=TOTAL)
 WIDTH, HEIGHT = 352, 198
 
 
@@ -92,7 +92,7 @@ class LiveGround:
 
 @asynccontextmanager
 async def live_ground(
-    token: str | None = TOKEN, *, sse: bool = False, watched: Watched = UNNAMED
+    token: str | None = TOKEN, *, sse: bool = False, watched: WatchedRun = UNNAMED
 ) -> AsyncIterator[LiveGround]:
     with Measurement(threads=1) as measurement:
         measurement.add_model(MODEL)
@@ -112,7 +112,7 @@ async def live_ground(
 
 @asynccontextmanager
 async def live_page(
-    chromium: Chromium, *, sse: bool = False, watched: Watched = UNNAMED
+    chromium: Chromium, *, sse: bool = False, watched: WatchedRun = UNNAMED
 ) -> AsyncIterator[tuple[LiveGround, DevTools]]:
     """The page, opened as the command's address says."""
     async with live_ground(sse=sse, watched=watched) as ground, chromium.page() as page:

@@ -8,7 +8,7 @@ from axe import RUN, axe_script
 from live_page_ground import MODEL, NEG, TOKEN, live_ground, live_page
 
 from acuity.scoring.metrics import find_metrics, headlines
-from acuity.scoring.watched import Watched
+from acuity.scoring.watched import WatchedRun
 from devtools import BROWSER, Chromium, DevTools
 
 browser = pytest.mark.skipif(BROWSER is None, reason="neither chromium nor google-chrome is installed here")
@@ -77,7 +77,7 @@ async def test_the_curve_is_the_measurement(chromium: Chromium, sse: bool) -> No
 @browser
 async def test_it_names_the_files_and_shows_times_and_the_metrics_asked_for(chromium: Chromium) -> None:
     asked = headlines(find_metrics(["psnr"]), {})
-    watched = Watched("original.mkv", "encoded.mp4", 200, asked, lambda frame: frame / 25)
+    watched = WatchedRun("original.mkv", "encoded.mp4", 200, asked, lambda frame: frame / 25)
     async with live_page(chromium, watched=watched) as (ground, page):
         await page.go(ground.page)
         await page.until(f"{STATE} === 'live'")

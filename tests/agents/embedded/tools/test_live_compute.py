@@ -15,7 +15,7 @@ from acuity.access.paths import AllowedPaths
 from acuity.measure import Measurement
 from acuity.scoring.request import Request
 from acuity.scoring.run import run_request
-from acuity.scoring.watched import Watched
+from acuity.scoring.watched import WatchedRun
 from embedded_client import connected
 from live_ground import MODEL, NEG, playing
 from misaligned_clips import encode_luma, frames_of
@@ -168,7 +168,7 @@ def test_the_files_being_measured_may_be_read_and_none_beside_them(tmp_path: Pat
     beside = clip(tmp_path, "420", 10, worse=True)
     found: list[Any] = []
 
-    def attach(measurement: Measurement, watched: Watched) -> None:
+    def attach(measurement: Measurement, watched: WatchedRun) -> None:
         paths = AllowedPaths([tmp_path / "elsewhere"])
         with EmbeddedServer(measurement, paths=paths, watched=watched) as server:
             server.start_uds(tmp_path / "s")

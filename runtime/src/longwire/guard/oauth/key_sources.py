@@ -50,7 +50,7 @@ ALGORITHMS: Final = frozenset[str]().union(*_KINDS.values())
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
+class SigningKey:
     id: str | None
     algorithms: frozenset[str]
     public: Any  # of cryptography; PyJWT knows each kind
@@ -60,7 +60,7 @@ class Key:
 class KeySet:
     """The usable keys of a set. Another object is another state of the set."""
 
-    keys: Sequence[Key]
+    keys: Sequence[SigningKey]
 
     @classmethod
     def parse(cls, document: bytes, source: str) -> KeySet:
@@ -82,7 +82,7 @@ class KeySet:
             )
         return cls(usable)
 
-    def find(self, key_id: str | None, algorithm: str) -> Sequence[Key] | None:
+    def find(self, key_id: str | None, algorithm: str) -> Sequence[SigningKey] | None:
         """The keys that a token may be signed with; None: this set doesn't have its key.
 
         A token that names no key can only be signed with the only key that fits.
@@ -101,7 +101,7 @@ def checked_id(given: object) -> str | None:
     raise ValueError(f"{quoted(given)} is no id of a key")
 
 
-def _key(entry: object) -> Key | None:
+def _key(entry: object) -> SigningKey | None:
     """The key of an entry; None: it isn't usable here."""
     if not isinstance(entry, dict) or any(name in entry for name in _PRIVATE):
         return None
@@ -123,7 +123,7 @@ def _key(entry: object) -> Key | None:
         return None
     if isinstance(public, RSAPublicKey) and public.key_size not in _RSA_BITS:
         return None
-    return Key(key_id, algorithms, public)
+    return SigningKey(key_id, algorithms, public)
 
 
 logger: Final = logging.getLogger(__name__)

@@ -46,7 +46,7 @@ _NAMES: Final = {
 }
 
 
-class Refused(Exception):
+class RefusedRequest(Exception):
     """A request that is refused: the status of the answer, and a sentence about the reason."""
 
     def __init__(self, status: int, sentence: str) -> None:
@@ -71,11 +71,11 @@ class Head:
 
 
 def parse_head(line: tuple[str, str, str], block: bytes | bytearray, max_headers: int, max_body: int) -> Head:
-    """The head that the parts of a request line and the block of header lines make; raises Refused."""
+    """The head that the parts of a request line and the block of header lines make; raises RefusedRequest."""
     fields, more = parse_fields(block, max_headers)
     try:
         return _checked_head(line, fields, more, max_body)
-    except Refused as refusal:
+    except RefusedRequest as refusal:
         refusal.headers = fields
         raise
 
@@ -87,11 +87,11 @@ def _checked_head(
     repeated = frozenset([name for name, _ in more]) if more else _NONE
     length = _body_length(version, fields, repeated, max_body)
     if "host" in repeated or ("host" not in fields and version == "1.1"):
-        raise Refused(400, "the request has no Host header, or several: send one")
+        raise RefusedRequest(400, "the request has no Host header, or several: send one")
     expects_continue = False
     if "expect" in fields and version == "1.1":
         if "expect" in repeated or fields["expect"].lower() != "100-continue":
-            raise Refused(417, "the Expect header is not '100-continue': leave it out")
+            raise RefusedRequest(417, "the Expect header is not '100-continue': leave it out")
         expects_continue = length != 0
     keep_alive = version == "1.1"
     if "connection" in fields:
@@ -106,10 +106,10 @@ def parse_request_line(line: bytes | bytearray) -> tuple[str, str, str]:
     """Method, target and version of a request line, which is given without its end."""
     matched = _REQUEST_LINE.fullmatch(line)
     if matched is None:
-        raise Refused(400, "the request line is not 'METHOD target HTTP/1.1': send HTTP/1.1")
+        raise RefusedRequest(400, "the request line is not 'METHOD target HTTP/1.1': send HTTP/1.1")
     method, target, version = matched.groups()
     if version not in (b"1.1", b"1.0"):
-        raise Refused(505, f"HTTP/{version.decode()} is not spoken here: send HTTP/1.1")
+        raise RefusedRequest(505, f"HTTP/{version.decode()} is not spoken here: send HTTP/1.1")
     return method.decode(), target.decode(), version.decode()
 
 
@@ -117,9 +117,11 @@ def parse_fields(block: bytes | bytearray, most: int) -> tuple[dict[str, str], l
     """The first value of each header (all of a list), and the further ones of those that came again."""
     lines = block.decode("latin-1").split("\r\n") if block else []
     if len(lines) > most:
-        raise Refused(431, f"the request has over {most} headers: send fewer")
+        raise RefusedRequest(431, f"the request has over {most} headers: send fewer")
     if block.translate(None, _TEXT) != b"\r\n" * (len(lines) - 1):
-        raise Refused(400, "the head has control characters, or lines that don't end in CR LF: send neither")
+        raise RefusedRequest(
+            400, "the head has control characters, or lines that don't end in CR LF: send neither"
+        )
     fields: dict[str, str] = {}
     more: list[tuple[str, str]] = []
     for line in lines:
@@ -127,7 +129,7 @@ def parse_fields(block: bytes | bytearray, most: int) -> tuple[dict[str, str], l
         known = _NAMES.get(name)
         if known is None or not colon:
             if not colon or _NAME.fullmatch(name) is None:
-                raise Refused(400, f"the header line '{line[:40]}' is not 'name: value': correct it")
+                raise RefusedRequest(400, f"the header line '{line[:40]}' is not 'name: value': correct it")
             known = name.lower()
         if known in fields:
             more.append((known, value.strip(" \t")))
@@ -145,24 +147,26 @@ def _body_length(
     declared, encoding = fields.get("content-length"), fields.get("transfer-encoding")
     if encoding is not None:
         if declared is not None:
-            raise Refused(400, "the request has Content-Length and Transfer-Encoding: send one of them")
+            raise RefusedRequest(
+                400, "the request has Content-Length and Transfer-Encoding: send one of them"
+            )
         if version != "1.1":
-            raise Refused(400, "a request of HTTP/1.0 has no Transfer-Encoding: send Content-Length")
+            raise RefusedRequest(400, "a request of HTTP/1.0 has no Transfer-Encoding: send Content-Length")
         if "transfer-encoding" in repeated or encoding.lower() != "chunked":
-            raise Refused(501, "the Transfer-Encoding is not 'chunked': send that, or Content-Length")
+            raise RefusedRequest(501, "the Transfer-Encoding is not 'chunked': send that, or Content-Length")
         return None
     if declared is None:
         return 0
     if "content-length" in repeated or not (declared.isascii() and declared.isdigit()):
-        raise Refused(400, "the request has no single whole number as its Content-Length: send one")
+        raise RefusedRequest(400, "the request has no single whole number as its Content-Length: send one")
     if _LENGTH.fullmatch(declared) is None or (length := int(declared)) > longest:
         raise too_long(longest)
     return length
 
 
-def too_long(limit: int) -> Refused:
+def too_long(limit: int) -> RefusedRequest:
     """The refusal of a body over the limit."""
-    return Refused(413, f"the body is over {limit} bytes: send a shorter message")
+    return RefusedRequest(413, f"the body is over {limit} bytes: send a shorter message")
 
 
 def _split_target(method: str, target: str, fields: dict[str, str]) -> tuple[str, str]:
@@ -174,6 +178,8 @@ def _split_target(method: str, target: str, fields: dict[str, str]) -> tuple[str
         return target, ""
     absolute = _ABSOLUTE.fullmatch(target)
     if absolute is None:
-        raise Refused(400, f"the request target '{target[:40]}' is no path: send one that begins with '/'")
+        raise RefusedRequest(
+            400, f"the request target '{target[:40]}' is no path: send one that begins with '/'"
+        )
     fields["host"] = absolute[1]  # RFC 9112, 3.2.2: the Host header is ignored
     return absolute[2] or "/", absolute[3] or ""

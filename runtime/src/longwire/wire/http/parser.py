@@ -13,7 +13,14 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 
 from longwire.principals.principal import Principal
 from longwire.settings import WireLimits
-from longwire.wire.http.head import Head, Refused, parse_fields, parse_head, parse_request_line, too_long
+from longwire.wire.http.head import (
+    Head,
+    RefusedRequest,
+    parse_fields,
+    parse_head,
+    parse_request_line,
+    too_long,
+)
 from longwire.wire.http.request import Request
 
 _CHUNK: Final = re.compile(rb"([0-9A-Fa-f]{1,15})(?:;[^\x00-\x08\x0a-\x1f\x7f]*)?\r\n")
@@ -81,7 +88,7 @@ class RequestParser:
         """The next part of the input, or None where it has not arrived; after a Bad always None."""
         try:
             return _STEPS[self._step](self)
-        except Refused as refusal:
+        except RefusedRequest as refusal:
             headers = refusal.headers
             if self._head is not None and self._step in ("chunks", "trailers"):
                 headers = self._head.headers
@@ -117,16 +124,16 @@ class RequestParser:
             return self._begin_body(self._head, len(self._remembered))
         if buffer and buffer[0] <= _BLANK and (self._blanks == _MOST_BLANKS or buffer != b"\r"):
             if buffer[0] == _TLS:
-                raise Refused(400, "this port speaks plain HTTP: use http://, or an HTTPS port")
-            raise Refused(400, "a request begins with its method: send HTTP/1.1")
+                raise RefusedRequest(400, "this port speaks plain HTTP: use http://, or an HTTPS port")
+            raise RefusedRequest(400, "a request begins with its method: send HTTP/1.1")
         longest = self._limits.max_header_line
         end = buffer.find(b"\n", 0, longest + 2)
         if end < 0:
             if len(buffer) > longest + 1:
-                raise Refused(414, f"the request line is over {longest} bytes: send a shorter target")
+                raise RefusedRequest(414, f"the request line is over {longest} bytes: send a shorter target")
             return None
         if not buffer.startswith(b"\r", end - 1):
-            raise Refused(400, "the request line doesn't end in CR LF: send both")
+            raise RefusedRequest(400, "the request line doesn't end in CR LF: send both")
         self._line = parse_request_line(buffer[: end - 1])
         self._searched = end - 1
         self._line_start = self._fields_start = end + 1
@@ -159,12 +166,14 @@ class RequestParser:
             newline = self._buffer.find(b"\n", self._line_start, size)
             length = (size if newline < 0 else newline) - self._line_start - 1  # without the CR
             if length > longest and self._line_start + longest + 2 <= limits.max_head:
-                raise Refused(431, f"a header line is over {longest} bytes: send shorter headers")
+                raise RefusedRequest(431, f"a header line is over {longest} bytes: send shorter headers")
             if newline < 0:
                 break
             self._line_start = newline + 1
         if size > limits.max_head:
-            raise Refused(431, f"the head of the request is over {limits.max_head} bytes: send fewer headers")
+            raise RefusedRequest(
+                431, f"the head of the request is over {limits.max_head} bytes: send fewer headers"
+            )
 
     def _begin_body(self, head: Head, size: int) -> Head:
         del self._buffer[:size]
@@ -197,7 +206,7 @@ class RequestParser:
                 if arrived - at < 2:
                     break
                 if not buffer.startswith(b"\r\n", at):
-                    raise Refused(400, "a chunk is longer than its size says: correct the size")
+                    raise RefusedRequest(400, "a chunk is longer than its size says: correct the size")
                 at += 2
                 chunk = 0
             line = _CHUNK.match(buffer, at)
@@ -224,7 +233,7 @@ class RequestParser:
     def _check_chunk_line(self, start: int, arrived: int) -> None:
         """Refuse bytes that can't become the line before a chunk."""
         if self._buffer.find(b"\n", start, start + _MAX_CHUNK_LINE) >= 0:
-            raise Refused(400, "a chunk has no size in hexadecimal digits before it: send one")
+            raise RefusedRequest(400, "a chunk has no size in hexadecimal digits before it: send one")
         if arrived - start >= _MAX_CHUNK_LINE:
             raise _much_framing()
 
@@ -239,7 +248,7 @@ class RequestParser:
         self._check_sizes(end + 4)
         trailers, _ = parse_fields(buffer[: max(end, 0)], self._limits.max_headers)
         if "content-length" in trailers or "transfer-encoding" in trailers:
-            raise Refused(400, "the headers behind the chunks tell a length: leave that out")
+            raise RefusedRequest(400, "the headers behind the chunks tell a length: leave that out")
         del buffer[: end + 4]
         body, self._body = bytes(self._body), bytearray()
         return self._complete(body)
@@ -252,8 +261,10 @@ class RequestParser:
         return self.make_request(self._head, body)
 
 
-def _much_framing() -> Refused:
-    return Refused(400, "the body has many small chunks, or long lines before them: send larger chunks")
+def _much_framing() -> RefusedRequest:
+    return RefusedRequest(
+        400, "the body has many small chunks, or long lines before them: send larger chunks"
+    )
 
 
 # Functions, not methods that are bound to a parser: that would keep it alive until the garbage is collected.

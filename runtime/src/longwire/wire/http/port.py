@@ -16,7 +16,7 @@ from longwire.wire.http.connection import LATER, Admission, PageHeaders
 from longwire.wire.http.protocol import HttpProtocol
 from longwire.wire.http.request import Handler, Request, Responder
 from longwire.wire.http.routes import JSON, refuse
-from longwire.wire.messages import Refused
+from longwire.wire.messages import RefusedMessage
 from longwire.wire.serving import Presence
 
 _GRACE: Final = 0.25  # seconds in which a new connection's head is surely read, if it was sent
@@ -26,7 +26,7 @@ _FULL: Final = "too many clients are connected already: try again later"
 _TOO_MANY: Final = "too many connections of this address are open: close some"
 _SLOW: Final = "others need the place of this request, whose body has not arrived: send it again, at once"
 _TURNED_AWAY: Final = whole_answer(
-    503, Refused(BUSY, _TOO_MANY).payload, JSON, [*LATER, (b"connection", b"close")], b""
+    503, RefusedMessage(BUSY, _TOO_MANY).payload, JSON, [*LATER, (b"connection", b"close")], b""
 )
 
 
@@ -121,7 +121,7 @@ class Port:
     def refuse(self, request: Request, responder: Responder) -> None:
         self.refused[_CONNECTIONS] += 1
         added = () if self.for_pages is None else self.for_pages(request.headers)
-        refuse(responder, Refused(BUSY, _FULL), 503, [*LATER, *added])
+        refuse(responder, RefusedMessage(BUSY, _FULL), 503, [*LATER, *added])
 
     def left(self, connection: HttpProtocol) -> None:
         held = (self._half_open, self._with_requests)

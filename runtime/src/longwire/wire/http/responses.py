@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final, Literal, NamedTuple, TypeAlias
 
-from longwire.wire.http.head import Refused, parse_fields
+from longwire.wire.http.head import RefusedRequest, parse_fields
 
 _STATUS: Final = re.compile(rb"HTTP/1\.1 ([0-9]{3})(?: [^\r\n]*)?")
 _SIZE: Final = re.compile(rb"([0-9a-fA-F]{1,8})(?:;[^\r\n]*)?")
@@ -83,7 +83,7 @@ class ResponseParser:
             raise BadResponse("the response doesn't begin with a status of HTTP/1.1")
         try:
             fields, _ = parse_fields(block, _MOST_HEADERS)
-        except Refused as refused:
+        except RefusedRequest as refused:
             raise BadResponse(str(refused)) from None
         status = int(matched[1])
         if status < 200:  # such as 100 Continue: another follows

@@ -9,7 +9,7 @@ from typing import Final
 
 from longwire.wire.http.reply import TEXT
 from longwire.wire.http.request import Handler, HeaderList, Request, Responder
-from longwire.wire.messages import Refused
+from longwire.wire.messages import RefusedMessage
 
 JSON: Final = b"application/json"
 _METHODS: Final[HeaderList] = [(b"allow", b"GET, HEAD, POST, DELETE, OPTIONS")]
@@ -57,7 +57,9 @@ def answer_text(responder: Responder, status: int, text: str, headers: HeaderLis
     responder.answer(status, f"{text}\n".encode(), TEXT, headers)
 
 
-def refuse(responder: Responder, refused: Refused, status: int = 400, headers: HeaderList = ()) -> None:
+def refuse(
+    responder: Responder, refused: RefusedMessage, status: int = 400, headers: HeaderList = ()
+) -> None:
     """Answer with the JSON-RPC error of a message that is no good."""
     responder.answer(status, refused.payload, JSON, headers)
 

@@ -25,7 +25,7 @@ from longwire.wire.http.protocol import HttpProtocol
 from longwire.wire.http.request import Handler
 from longwire.wire.listeners import Address, bind, bound
 from longwire.wire.serving import IGNORED, Presence
-from longwire.wire.tasks import Tasks
+from longwire.wire.tasks import RunningTasks
 
 logger: Final = logging.getLogger(__name__)
 
@@ -41,7 +41,7 @@ class Listener:
         self._listener = listener
         self._port = port
         self._tls = tls
-        self._tasks = Tasks()
+        self._tasks = RunningTasks()
         self._loop = asyncio.get_running_loop()
         self._again: asyncio.TimerHandle | None = None
         self._listen()

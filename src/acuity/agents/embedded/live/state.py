@@ -16,7 +16,7 @@ from acuity.agents.embedded.steering.commands import pause_documents, timestamp
 from acuity.errors import NotReady, ScoreError
 from acuity.measure.gate import Pause
 from acuity.measure.plan import ExtractorSet
-from acuity.scoring.watched import Watched
+from acuity.scoring.watched import WatchedRun
 
 if TYPE_CHECKING:
     from acuity._native import Bridge
@@ -47,13 +47,13 @@ class LiveState:
         native: Bridge,
         listener: BoundaryListener,
         *,
-        watched: Watched | None = None,
+        watched: WatchedRun | None = None,
         clock: Callable[[], float] = time.monotonic,
         max_age: float = MAX_AGE,
     ) -> None:
         """`watched` is what the host knows of the videos; the newest score may be `max_age` old."""
         self.measurement: Final = measurement
-        self.watched: Final = watched or Watched()
+        self.watched: Final = watched or WatchedRun()
         self.budget: Final = Budget(lambda: self.moving)
         self._native = native
         self._listener = listener

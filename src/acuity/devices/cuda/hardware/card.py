@@ -63,7 +63,7 @@ _PACKED: Final[dict[type, str]] = {
 }
 
 
-class Memory:
+class CardMemory:
     """Memory on the card, aligned to 256 bytes, which is freed with this object."""
 
     def __init__(self, context: CardContext, bindings: Bindings, size: int) -> None:
@@ -72,7 +72,7 @@ class Memory:
         weakref.finalize(self, context.give_back, bindings.runtime.free, self.address).atexit = False
 
 
-class Event:
+class CardEvent:
     """A moment in a stream. Its handle goes back to the pool when nothing refers to the event any more."""
 
     def __init__(self, context: CardContext, bindings: Bindings, pool: list[int]) -> None:
@@ -100,7 +100,7 @@ class Event:
         self._context.call(self._runtime.eventSynchronize, self.handle)
 
 
-class Stream:
+class CardStream:
     """Work that the card does in order, beside other streams: a new stream, or another's by its handle."""
 
     def __init__(
@@ -199,13 +199,13 @@ class Stream:
         if size:
             self.call(self._runtime.memsetAsync, address, 0, size, self.handle)
 
-    def mark(self) -> Event:
+    def mark(self) -> CardEvent:
         """The moment when everything so far is done."""
-        event = Event(self._context, self._bindings, self._events)
+        event = CardEvent(self._context, self._bindings, self._events)
         self._context.call(self._runtime.eventRecord, event.handle, self.handle)
         return event
 
-    def after(self, event: Event) -> None:
+    def after(self, event: CardEvent) -> None:
         """Let what follows wait for an event of another stream."""
         self._context.call(self._runtime.streamWaitEvent, self.handle, event.handle)
 
@@ -238,7 +238,7 @@ class Kernel:
             self._function = self._load()
         return self._function
 
-    def __call__(self, stream: Stream, grid: Shape, block: Shape, *arguments: Argument) -> None:
+    def __call__(self, stream: CardStream, grid: Shape, block: Shape, *arguments: Argument) -> None:
         """Run it in a stream, after what is there already; one thread at a time launches it."""
         types = tuple(map(type, arguments))
         packing = self._packings.get(types) or self._packings.setdefault(types, _packing(types))
@@ -285,9 +285,9 @@ class Card:
         """Put the card in place for all calls of this thread in the block, and what was there back."""
         return self._context.in_place()
 
-    def allocate(self, size: int) -> Memory:
+    def allocate(self, size: int) -> CardMemory:
         try:
-            return Memory(self._context, self._bindings, size)
+            return CardMemory(self._context, self._bindings, size)
         except BackendError as error:
             if status_of(error) != OUT_OF_MEMORY:
                 raise
@@ -322,12 +322,12 @@ class Card:
         found = self._context.call(self._bindings.runtime.pointerGetAttributes, array.ctypes.data)
         return bool(found.type == _PAGE_LOCKED)
 
-    def stream(self) -> Stream:
-        return Stream(self._context, self._bindings, self._events)
+    def stream(self) -> CardStream:
+        return CardStream(self._context, self._bindings, self._events)
 
-    def stream_of_others(self, handle: int) -> Stream:
+    def stream_of_others(self, handle: int) -> CardStream:
         """A stream that another library has made, by CUDA's name of it; 1 is the default stream."""
-        return Stream(self._context, self._bindings, self._events, handle)
+        return CardStream(self._context, self._bindings, self._events, handle)
 
     def card_of(self, address: int) -> int | None:
         """The number of the card that an address belongs to; None if it is no memory on a card."""

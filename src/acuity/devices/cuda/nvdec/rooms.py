@@ -18,7 +18,7 @@ from acuity.video.alignment.signature import cells_of, row_step
 from acuity.video.card_picture import CardPicture, CardPlane
 
 if TYPE_CHECKING:
-    from acuity.devices.cuda.hardware.card import Bytes, Card, Memory
+    from acuity.devices.cuda.hardware.card import Bytes, Card, CardMemory
     from acuity.video.picture import PixelFormat, Signature
 
 # The kernels that unpack a surface and sum up cells, by the bytes of a sample.
@@ -69,7 +69,7 @@ class Rooms:
         self._cells = cells_of(width, height)
         self._sums = math.prod(self._cells) * _WORD  # bytes
         self._downloads = Downloads(card)
-        self._blocks: list[tuple[Memory, Bytes]] = []
+        self._blocks: list[tuple[CardMemory, Bytes]] = []
         self._places: list[tuple[int, Signature]] = []  # of each picture, with where it is signed
         luma = self._planes[0]
         first, second = (self._planes[1:] or [luma, luma])[:2]

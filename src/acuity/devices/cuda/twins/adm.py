@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from acuity._native import AdmPlan, Workspace
 from acuity.devices.cuda.batch import Batch, Bench, cleared, placed
-from acuity.devices.cuda.hardware.card import Kernel, Memory, Shape
+from acuity.devices.cuda.hardware.card import CardMemory, Kernel, Shape
 from acuity.features.adm import Adm, adm_pass
 from acuity.features.extractor import CpuContext, Frame, Geometry
 
@@ -81,7 +81,7 @@ class _LowBands(NamedTuple):
     address: int
     pitch: int
     size: int  # bytes of one
-    memory: Memory | None  # which they are in
+    memory: CardMemory | None  # which they are in
 
 
 class _Layout:
@@ -167,7 +167,7 @@ class _Step(NamedTuple):
     kernel: Kernel
     grid: tuple[int, int]
     input: int  # address of the low-pass bands it reads; 0: the pictures
-    plan: Memory
+    plan: CardMemory
     low: int
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from acuity._native import Speed
 from acuity.devices.cuda.batch import Batch, Bench, placed
-from acuity.devices.cuda.hardware.card import Memory
+from acuity.devices.cuda.hardware.card import CardMemory
 from acuity.features.extractor import Frame, Geometry
 from acuity.features.speed import (
     SpeedChroma,
@@ -86,7 +86,7 @@ class SpeedTwin:
             ),
             "noises": np.array(noises, np.float32),
         }
-        self._held: list[Memory] = []
+        self._held: list[CardMemory] = []
         for name, values in tables.items():
             plan[name] = self._uploaded(bench, values)
         for name, (outputs, at, weights) in (("columns", native.columns), ("rows", native.rows)):

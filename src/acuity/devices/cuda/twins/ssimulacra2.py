@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from acuity._native import Workspace
 from acuity.devices.cuda.batch import Batch, Bench, placed
-from acuity.devices.cuda.hardware.card import Memory
+from acuity.devices.cuda.hardware.card import CardMemory
 from acuity.features.extractor import CpuContext, Frame, Geometry
 from acuity.features.ssimulacra2 import Ssimulacra2, native_ssimulacra2
 
@@ -59,7 +59,7 @@ class Ssimulacra2Twin:
         plan["levels"], plan["steps"], plan["mix"] = (black, grey), steps, colour.mix.ravel()
         plan["chroma"], plan["stride"], plan["frame_light"] = geometry.chroma or (0, 0), stride, light
         curve = placed(bench.card, np.array(self._native.curve, np.float32).view(np.uint8))
-        self._held: list[Memory] = [curve]
+        self._held: list[CardMemory] = [curve]
         plan["curve"] = curve.address
         floats = {
             "colour": 2 * _CHANNELS * _RING * stride,

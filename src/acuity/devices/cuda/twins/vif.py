@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from acuity._native import vif_log2_steps, vif_outputs
 from acuity.devices.cuda.batch import Batch, Bench, placed
-from acuity.devices.cuda.hardware.card import Card, Kernel, Memory
+from acuity.devices.cuda.hardware.card import Card, CardMemory, Kernel
 from acuity.features.extractor import Frame, Geometry
 from acuity.features.scales import SCALES
 from acuity.features.vif import Vif, shared_vif
@@ -132,7 +132,7 @@ def _levels(geometry: Geometry) -> tuple[list[_Level], int]:
     return levels, used
 
 
-def _log2_steps(card: Card) -> Memory:
+def _log2_steps(card: Card) -> CardMemory:
     """The table of logarithms on the card, as words of 16 bits."""
     steps = np.asarray(vif_log2_steps())
     # In 1/16 and less the mantissa's own bits, because kernels add those to an entry.
