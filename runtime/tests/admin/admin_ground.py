@@ -29,7 +29,7 @@ from longwire.settings import Settings
 from longwire.wire.http.request import Request, Responder
 from longwire.wire.listeners import Address
 from longwire.work import Job, JobsStats, Progress, Status
-from longwire.workers.status import WorkerStatus
+from longwire.workers.worker import WorkerStatus
 from raw_http import http_client
 from transport_bench import LOCAL, Bench
 

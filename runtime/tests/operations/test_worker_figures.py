@@ -7,7 +7,7 @@ from pathlib import Path
 
 from longwire.counters import RuntimeCounters
 from longwire.operations.metrics import Metrics, WorkerFigures
-from longwire.workers.status import WorkerStatus
+from longwire.workers.worker import WorkerStatus
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "runtime.md").read_text()
 

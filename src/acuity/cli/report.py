@@ -26,8 +26,8 @@ from acuity.report.write import SHOWN, check_output, write_report
 from acuity.text import one_line
 
 if TYPE_CHECKING:
+    from acuity.report.document import ReportSource
     from acuity.report.page.page_document import PagePicture
-    from acuity.report.source import ReportSource
 
 SURPLUS: Final = "a call shows one report, so show this one in a call of its own"
 _NO_PICTURES: Final = (

@@ -1,6 +1,6 @@
 """Reports in libvmaf's four formats, as pages and as plots."""
 
-from acuity.report.source import ReportSource
+from acuity.report.document import ReportSource
 from acuity.report.write import SHOWN, WRITERS, check_output, format_of, render_report, write_report
 
 __all__ = ["SHOWN", "WRITERS", "ReportSource", "check_output", "format_of", "render_report", "write_report"]

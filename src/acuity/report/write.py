@@ -14,8 +14,8 @@ from typing import Final, TextIO
 
 from acuity import __version__
 from acuity.errors import OutputError, to_give
+from acuity.report.document import Extra, ReportSource
 from acuity.report.precision import Precision, parse_precision
-from acuity.report.source import Extra, ReportSource
 from acuity.report.writers import write_csv, write_json, write_sub, write_xml
 
 Piece = str | bytes

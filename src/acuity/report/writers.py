@@ -15,9 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acuity import __version__
-from acuity.report.document import plain
+from acuity.report.document import Extra, ReportSource, plain
 from acuity.report.precision import Precision, is_small_fraction, parse_precision
-from acuity.report.source import Extra, ReportSource
 
 _CHUNK_ROWS = 4096
 

@@ -26,7 +26,7 @@ from longwire.operations.runtime_figures import RuntimeFigures, labelled
 from longwire.wire.http.request import Handler, HeaderList, Request, Responder
 from longwire.wire.http.routes import Routes, answer_text, for_methods
 from longwire.work import OVER, Job, Jobs
-from longwire.workers.status import WorkerState
+from longwire.workers.worker import WorkerState
 
 if TYPE_CHECKING:
     from longwire.cluster.nodes import Nodes

@@ -23,8 +23,7 @@ from longwire.workers.call import WorkerCall, WorkerFailure
 from longwire.workers.private_folder import PrivateFolder
 from longwire.workers.signs_of_life import PING_SECONDS, SILENT_SECONDS
 from longwire.workers.slot import Slot
-from longwire.workers.status import WorkerStatus
-from longwire.workers.worker import Worker, waited
+from longwire.workers.worker import Worker, WorkerStatus, waited
 
 logger: Final = logging.getLogger(__name__)
 

@@ -11,8 +11,7 @@ import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from longwire.workers.status import WorkerState, WorkerStatus
-from longwire.workers.worker import SOUND_SECONDS, Worker, waited
+from longwire.workers.worker import SOUND_SECONDS, Worker, WorkerState, WorkerStatus, waited
 
 if TYPE_CHECKING:
     from longwire.workers.pool import WorkerPool

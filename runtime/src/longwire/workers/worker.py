@@ -7,14 +7,14 @@ import contextlib
 import logging
 import signal
 import time
-from typing import TYPE_CHECKING, Final
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from longwire.contract.envelopes import command_with_socket, worker_environment
 from longwire.supervised_process import SupervisedProcess
 from longwire.text import one_line, shortened
 from longwire.workers.call import WorkerCall, WorkerFailure
 from longwire.workers.link import WorkerLink
-from longwire.workers.status import WorkerState, WorkerStatus
 
 if TYPE_CHECKING:
     from longwire.workers.pool import WorkerPool
@@ -30,6 +30,24 @@ _SHOWN: Final = 300  # characters of a worker's last output in a sentence
 _SILENT: Final = "it does not say whether it is alive, and gets no calls until it does"
 _LAST_WORDS: Final = 0.5  # seconds in which a worker that closed its connection may end by itself
 _LEAVING: Final = 1 << 40  # the weight of one that is being replaced: others come first
+
+WorkerState: TypeAlias = Literal["starting", "ready", "draining", "waiting", "ended"]
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerStatus:
+    """What operators see of one worker at one moment."""
+
+    id: str  # its label, such as w1
+    state: WorkerState  # waiting: its next start is put off after failures
+    socket: str
+    pid: int | None  # None: not started here, or not running
+    name: str  # as it calls itself in its hello
+    in_flight: int
+    served: int  # calls since its start
+    restarts: int
+    since: float  # seconds since 1970, of its start
+    problem: str | None = None  # why it is not ready, in a sentence
 
 
 async def waited(event: asyncio.Event, seconds: float) -> bool:

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acuity import __version__
+from acuity.report.document import ReportSource
 from acuity.report.page.page_document import PageEvent, PageNote
-from acuity.report.source import ReportSource
 
 
 def mapping(value: object) -> Mapping[str, Any]:

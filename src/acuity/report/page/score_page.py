@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acuity.measure.pooling import POOLS, percentiles
+from acuity.report.document import Extra, ReportSource
 from acuity.report.page.column_names import ColumnName, column_name, is_score
 from acuity.report.page.html_page import html_page
 from acuity.report.page.packing import LARGEST
@@ -18,7 +19,6 @@ from acuity.report.page.page_document import FigureTile, Page, PageColumn, PageN
 from acuity.report.page.score_facts import entries, frame_times, mapping, score_events, score_facts
 from acuity.report.plots.axes import PlotSeries
 from acuity.report.plots.svg_plot import svg_plot
-from acuity.report.source import Extra, ReportSource
 from acuity.text import clock, one_line, shortened
 
 _PERCENTILES: Final = (1, 5, 10, 25, 50, 75, 90, 95, 99)
