@@ -13,11 +13,11 @@ import pytest
 
 from acuity.errors import AcuityError
 from acuity.jobs.config import JobsConfig
-from acuity.jobs.job import JobSpec
 from acuity.jobs.service import Jobs
 from acuity.jobs.tasks.score import score_payload
 from acuity.scoring.request import Request
 from canary import FileCanary
+from longwire.work import JobSpec
 from path_ground import Ground, make_ground
 from small_model import small_document
 

@@ -19,9 +19,9 @@ from acuity.agents.standalone.main import publish_changes
 from acuity.agents.tools import frames
 from acuity.agents.tools.jobs import tools
 from acuity.agents.tools.services import Services
-from acuity.jobs.job import Job, JobSpec, Progress, Status
 from longwire.product.app import build_server
 from longwire.product.catalog import Answer, Call, Catalog, Tool
+from longwire.work import Job, JobSpec, Progress, Status
 
 START = 1_700_000_000.0  # 2023-11-14T22:13:20Z
 

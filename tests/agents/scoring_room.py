@@ -23,10 +23,11 @@ from acuity.agents.settings import AcuitySettings
 from acuity.agents.tools.scoring import tools
 from acuity.agents.tools.services import Services
 from acuity.errors import AcuityError, JobFailed
-from acuity.jobs.job import JobOutcome, JobSpec, Progress, ProgressListener
+from acuity.jobs.progress import JobOutcome, ProgressListener
 from acuity.jobs.tasks import TASKS, load_task
 from longwire.product.app import build_server
 from longwire.product.catalog import Catalog, Tool
+from longwire.work import JobSpec, Progress
 from scoring_clips import GEOMETRY
 from tool_results import conforming
 

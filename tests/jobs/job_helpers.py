@@ -14,8 +14,8 @@ from typing import Any, Final
 
 import job_tasks
 from acuity.errors import JobError
-from acuity.jobs.job import JobSpec, Progress
 from acuity.jobs.service import JobOutcome, Jobs, JobsConfig
+from longwire.work import JobSpec, Progress
 
 PATIENCE: Final = 20.0  # seconds until a test that waits for something gives up
 

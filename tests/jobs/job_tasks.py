@@ -12,8 +12,8 @@ import threading
 from typing import Any
 
 from acuity.errors import InputError
-from acuity.jobs.job import Progress
 from acuity.jobs.tasks import Report
+from longwire.work import Progress
 
 
 def echo(payload: dict[str, Any], report: Report) -> dict[str, Any]:

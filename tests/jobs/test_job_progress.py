@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from acuity.jobs.job import Progress
 from acuity.jobs.progress import Forwarder, Pace
 from acuity.jobs.service import Jobs
 from acuity.jobs.worker.main import INTERVAL, Reporter
 from acuity.jobs.worker.wire import MessageDecoder
 from job_helpers import Heard, on_loop, spec, with_jobs
+from longwire.work import Progress
 
 
 @with_jobs()

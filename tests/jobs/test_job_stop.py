@@ -13,7 +13,6 @@ import pytest
 
 from acuity.errors import JobCancelled, JobError, JobFailed, JobTimeout, WorkerLost
 from acuity.jobs.dispatch import QueuedJob
-from acuity.jobs.job import Job
 from acuity.jobs.progress import Forwarder
 from acuity.jobs.service import JobOutcome, Jobs
 from acuity.jobs.tasks import TASKS, load_task
@@ -21,6 +20,7 @@ from acuity.jobs.worker.wire import Channel
 from acuity.jobs.worker.worker_process import WorkerProcess
 from job_helpers import PATIENCE, Gate, Heard, Running, Watched, config, on_loop, spec, with_jobs
 from longwire.supervised_process import SupervisedProcess
+from longwire.work import Job
 
 
 @on_loop

@@ -22,11 +22,11 @@ import pytest
 
 from acuity.errors import JobCancelled, JobError, StoreError
 from acuity.jobs import store as documents
-from acuity.jobs.job import Job, Progress
 from acuity.jobs.service import Jobs
 from acuity.jobs.shared_turns import Instance
 from acuity.jobs.store import Database, Store
 from job_helpers import PATIENCE, Running, config, on_loop, spec
+from longwire.work import Job, Progress
 
 
 def _job(number: int, **changes: Any) -> Job:
@@ -143,7 +143,7 @@ def test_many_servers_may_start_at_once(tmp_path: Path) -> None:
     program = (
         "import sys, pathlib\n"
         "from acuity.jobs.store import Database\n"
-        "from acuity.jobs.job import Job\n"
+        "from longwire.work import Job\n"
         "sys.stdin.read()\n"
         "me = sys.argv[2]\n"
         "database = Database(pathlib.Path(sys.argv[1]), me, 100, 100)\n"

@@ -20,11 +20,11 @@ from acuity.errors import (
     to_set,
 )
 from acuity.jobs.config import JobsConfig
-from acuity.jobs.job import JobSpec
 from acuity.jobs.service import Jobs
 from acuity.jobs.tasks.score import score_payload
 from acuity.scoring.fronts import FRONTS, sentence
 from acuity.scoring.request import Request
+from longwire.work import JobSpec
 from scoring_clips import raw
 
 PATIENCE = 60.0

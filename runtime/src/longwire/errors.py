@@ -6,7 +6,8 @@
     ├── MissingExtra (ImportError)   a part of the runtime whose packages are not installed
     ├── DescriptorError (RuntimeError)  a file descriptor that a client can't be served at
     ├── AskingError (RuntimeError)   a client that can't be asked, or whose answer can't be used
-    └── ToolError (RuntimeError)     a tool's own sentence about why it failed
+    ├── ToolError (RuntimeError)     a tool's own sentence about why it failed
+    └── ClusterUnavailable           Redis doesn't answer
 
 A message is one sentence for people: it names the file, the value and the remedy.
 """
@@ -42,3 +43,7 @@ class AskingError(LongwireError, RuntimeError):
 
 class ToolError(LongwireError, RuntimeError):
     """A tool's own sentence about why it failed."""
+
+
+class ClusterUnavailable(LongwireError):
+    """Redis doesn't answer; the sentence is for clients. What this node has itself goes on."""

@@ -14,9 +14,9 @@ import httpx2
 from longwire.admin.port import AdminPort
 from longwire.admin.sources import Sources
 from longwire.cluster.forwarding import Outcome
-from longwire.cluster.nodes import NodeStatus
-from longwire.cluster.places import ClusterUnavailable, Place
+from longwire.cluster.nodes import NodeStatus, Place
 from longwire.endpoints import Http, Open
+from longwire.errors import ClusterUnavailable
 from longwire.guard.tokens import Tokens
 from longwire.http_runtime import HttpRuntime
 from longwire.operations.metrics import Metrics

@@ -14,7 +14,7 @@ from typing import Any, cast
 from fake_responder import FakeResponder
 from longwire.cluster.cluster_handler import ClusterHandler
 from longwire.cluster.forwarding import Forwarder
-from longwire.cluster.places import Place
+from longwire.cluster.nodes import Place
 from longwire.cluster.signatures import SignatureVerifier, Signer
 from longwire.cluster.traffic import PeersHandler
 from longwire.counters import RuntimeCounters

@@ -17,8 +17,8 @@ from fake_responder import FakeResponder
 from longwire.cluster import cluster_handler
 from longwire.cluster.cluster_handler import ClusterHandler
 from longwire.cluster.forwarding import Forwarder
-from longwire.cluster.places import ClusterUnavailable
 from longwire.cluster.signatures import FORWARDED, Signer
+from longwire.errors import ClusterUnavailable
 from longwire.principals.principal import Holders, Principal
 from longwire.sessions.session import LOST_CALL
 from longwire.wire.http.request import Request, Responder

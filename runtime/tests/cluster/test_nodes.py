@@ -7,9 +7,8 @@ import pytest
 from cluster_ground import LEASE, ground, lease_ended, lease_forgotten, until
 from cluster_nodes import free_port
 from longwire.cluster.nodes import Nodes
-from longwire.cluster.places import ClusterUnavailable
 from longwire.cluster.redis_link import open_redis
-from longwire.errors import SettingsError
+from longwire.errors import ClusterUnavailable, SettingsError
 from redis_server import COMMAND_WAIT, RedisServer, needs_redis, redis_server
 
 pytestmark = needs_redis

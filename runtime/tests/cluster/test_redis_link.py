@@ -13,10 +13,9 @@ from typing import ClassVar
 import pytest
 import uvloop
 
-from longwire.cluster.places import ClusterUnavailable
 from longwire.cluster.redis_address import MOST_CONNECTIONS, WAIT
 from longwire.cluster.redis_link import RedisLink, open_redis
-from longwire.errors import SettingsError
+from longwire.errors import ClusterUnavailable, SettingsError
 from redis_server import COMMAND_WAIT, RedisServer, needs_redis, redis_server
 
 SOON = 30.0  # seconds

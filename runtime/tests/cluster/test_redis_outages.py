@@ -10,7 +10,8 @@ import pytest
 
 from cluster_ground import LONG, Node, ground, lease_ended, lease_forgotten, listening, until
 from fake_responder import FakeResponder
-from longwire.cluster.places import ClusterUnavailable, Place
+from longwire.cluster.nodes import Place
+from longwire.errors import ClusterUnavailable
 from redis_server import RedisServer, needs_redis, redis_server
 
 pytestmark = needs_redis

@@ -10,8 +10,9 @@ import pytest
 
 from cluster_ground import ALICE, CLIENT, ground, lease_ended, listening, until
 from fake_responder import FakeResponder
-from longwire.cluster.places import ClusterUnavailable, Place
+from longwire.cluster.nodes import Place
 from longwire.cluster.redis_link import open_redis
+from longwire.errors import ClusterUnavailable
 from longwire.sessions.session import LOST_CALL
 from redis_server import COMMAND_WAIT, RedisServer, needs_redis
 

@@ -13,7 +13,6 @@ import mcp_types as types
 from acuity.agents.schemas import named, outline
 from acuity.agents.tool_answers import has_pictures, tool_answer
 from acuity.errors import NoReport
-from acuity.jobs.job import Progress, Status
 from acuity.jobs.tasks.compare import TOOL as COMPARE
 from acuity.jobs.tasks.worst import PICTURES, PREVIEWS
 from longwire.principals.limits import may_see
@@ -21,6 +20,7 @@ from longwire.product.catalog import Call, Tool
 from longwire.product.results import failure
 from longwire.tasks.extension import Listener, Support, Task
 from longwire.tasks.extension import Status as TaskStatus
+from longwire.work import Progress, Status
 
 if TYPE_CHECKING:
     from acuity.jobs.service import Job, Jobs

@@ -11,12 +11,12 @@ from typing import Final
 
 from acuity.errors import JobCancelled, JobError, JobFailed, JobTimeout
 from acuity.jobs.config import JobsConfig
-from acuity.jobs.job import Job, JobSpec, Progress, Status, new_id
 from acuity.jobs.progress import Forwarder
 from acuity.jobs.shared_turns import SharedTurns
 from acuity.jobs.turns import Turns
 from acuity.jobs.worker.worker_process import NotTaken, Pool, WorkerProcess, not_started
 from acuity.scoring.fronts import sentence
+from longwire.work import Job, JobSpec, Progress, Status, new_id
 
 
 @dataclass(eq=False, slots=True)

@@ -19,9 +19,9 @@ from collections.abc import Callable, Collection
 from typing import Final, Protocol
 
 from acuity.errors import JobError, StoreError
-from acuity.jobs.job import Job, Progress, Status
 from acuity.jobs.progress import Forwarder
 from acuity.jobs.store import Database, Seen, Store
+from longwire.work import Job, Progress, Status
 
 logger: Final = logging.getLogger(__name__)
 

@@ -8,11 +8,22 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from typing import Final
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
 
-from acuity.jobs.job import Progress, ProgressListener
+from longwire.work import Progress
+
+ProgressListener: TypeAlias = Callable[[Progress], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class JobOutcome:
+    """The result of a completed job."""
+
+    id: str
+    document: dict[str, Any]
 
 
 class Pace:

@@ -15,12 +15,12 @@ from acuity.errors import JobCancelled, JobError, JobTimeout, StoreError
 from acuity.jobs.config import JobsConfig
 from acuity.jobs.dispatch import JobDispatcher, QueuedJob, without_traceback
 from acuity.jobs.elsewhere import Elsewhere, SharedJobs, Siblings
-from acuity.jobs.job import Job, JobOutcome, JobSpec, JobsStats, Progress, ProgressListener, Status, new_id
-from acuity.jobs.progress import Forwarder
+from acuity.jobs.progress import Forwarder, JobOutcome, ProgressListener
 from acuity.jobs.store import Database, Store, parse
 from acuity.jobs.tasks import TASKS
 from acuity.jobs.worker.wire import Kind, WireError, encode
 from acuity.text import one_line
+from longwire.work import Job, JobSpec, JobsStats, Progress, Status, new_id
 
 __all__ = ["ChangeListener", "Job", "JobOutcome", "Jobs", "JobsConfig", "JobsStats"]
 

@@ -24,9 +24,9 @@ from typing import Any, Concatenate, Final, ParamSpec, TypeVar, cast
 from acuity.access.path_roots import OUTPUTS
 from acuity.errors import StoreError
 from acuity.jobs.config import JobsConfig
-from acuity.jobs.job import Job, Progress, Status
 from acuity.jobs.shared_turns import Instance
 from acuity.sqlite_file import open_database, shrink, transaction
+from longwire.work import Job, Progress, Status
 
 logger: Final = logging.getLogger(__name__)
 

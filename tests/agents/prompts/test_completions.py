@@ -14,8 +14,8 @@ from mcp import Client, MCPError
 
 from acuity.agents.prompts.completions import matching
 from acuity.features import EXTRACTORS, Option
-from acuity.jobs.job import JobSpec
 from fake_jobs import FakeJobs, serve
+from longwire.work import JobSpec
 
 USABLE = ["vmaf_4k_v0.6.1", "vmaf_v0.6.1", "vmaf_v0.6.1neg"]
 

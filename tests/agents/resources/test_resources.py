@@ -24,11 +24,11 @@ from acuity.errors import JobError
 from acuity.features import EXTRACTORS
 from acuity.frames.request import WorstRequest
 from acuity.frames.worst import find_worst
-from acuity.jobs.job import JobSpec
 from acuity.report.precision import parse_precision
 from acuity.report.writers import write_csv, write_json
 from acuity.scoring.request import Request
 from fake_jobs import REPORT, FakeJobs, serve
+from longwire.work import JobSpec
 from numbered_clips import pair
 
 

@@ -15,13 +15,13 @@ from mcp import Client
 from acuity.agents.settings import AcuitySettings
 from acuity.agents.standalone.acuity_product import ACUITY
 from acuity.agents.standalone.main import standalone_server
-from acuity.jobs.job import Status
 from acuity.models.choose import first_mismatch
 from acuity.scoring.request import SETTINGS
 from longwire.command.serve import option_groups
 from longwire.config.effective import effective
 from longwire.operations.metrics import OUTCOMES
 from longwire.operations.tracing import ENDPOINTS
+from longwire.work import Status
 
 ROOT = Path(__file__).resolve().parents[3]
 PAGE = (ROOT / "docs" / "mcp.md").read_text()

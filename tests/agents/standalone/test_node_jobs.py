@@ -17,10 +17,10 @@ import pytest
 
 from acuity.agents.standalone.node_jobs import NodeJobs
 from acuity.errors import JobCancelled, JobError
-from acuity.jobs.job import Job
 from acuity.jobs.service import Jobs
 from job_helpers import PATIENCE, Heard, Running, config, on_loop, spec
 from longwire.cluster.redis_link import RedisLink, open_redis
+from longwire.work import Job
 from prepared_programs import Program
 from redis_server import COMMAND_WAIT, RedisServer, needs_redis, redis_server
 

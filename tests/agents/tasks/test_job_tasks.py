@@ -13,12 +13,12 @@ from mcp import Client, MCPError
 from acuity.agents.job_documents import JobTasks
 from acuity.agents.score_answers import score_answer
 from acuity.errors import JobError
-from acuity.jobs.job import Progress
 from fake_jobs import LONG_TOOLS, REPORT, FakeJobs
 from longwire.product.app import build_server
 from longwire.product.catalog import Catalog
 from longwire.product.results import failure, ordered_answer
 from longwire.tasks.extension import Tasks
+from longwire.work import Progress
 from task_client import MODERN, TaskClient, ask, begin
 from tool_results import wire_sentence
 

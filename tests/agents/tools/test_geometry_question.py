@@ -12,10 +12,10 @@ import pytest
 from mcp import Client
 
 from acuity.agents.tools import compare, worst_frames
-from acuity.jobs.job import new_id
 from asking_client import Person
 from longwire.product.app import build_server
 from longwire.product.catalog import Catalog
+from longwire.work import new_id
 from scoring_clips import GEOMETRY, raw
 from scoring_room import ERAS, ThreadJobs, ask_with, serve, services_for
 

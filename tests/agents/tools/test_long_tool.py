@@ -14,9 +14,10 @@ from mcp import Client
 from acuity.agents import tool_answers
 from acuity.agents.tools import long_tool as long
 from acuity.agents.tools.long_tool import ProgressNotifications
-from acuity.jobs.job import JobOutcome, JobSpec, Progress, ProgressListener
+from acuity.jobs.progress import JobOutcome, ProgressListener
 from longwire.product.app import build_server
 from longwire.product.catalog import Catalog, Tool
+from longwire.work import JobSpec, Progress
 from scoring_room import ERAS, services_for
 
 

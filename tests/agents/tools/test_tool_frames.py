@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from mcp import Client
 
-from acuity.jobs.job import JobSpec
 from fake_jobs import REPORT, FakeJobs, serve
 from longwire.product.results import to_ordered_text
+from longwire.work import JobSpec
 from tool_results import conforming
 
 Ask = Callable[..., Awaitable[dict[str, Any]]]

@@ -15,13 +15,13 @@ import pytest
 
 from acuity.devices import Backend
 from acuity.errors import JobFailed
-from acuity.jobs.job import JobSpec, Progress
 from acuity.jobs.service import Jobs, JobsConfig
 from acuity.jobs.tasks import benchmark as bench_rows
 from acuity.jobs.tasks import benchmark as benchmark_task
 from acuity.jobs.tasks import engines
 from acuity.jobs.tasks.benchmark import BenchmarkProgress, Spread
 from acuity.jobs.tasks.engines import ClipPair, ExternalEngine, OwnEngine, Run, Runner
+from longwire.work import JobSpec, Progress
 
 CLIP = ClipPair(64, 64, 3)
 SCORES = [90.0, 80.0, 70.0]

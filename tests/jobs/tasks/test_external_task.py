@@ -12,11 +12,11 @@ import pytest
 
 import acuity
 from acuity.errors import BackendError, InputError, JobFailed, PathError
-from acuity.jobs.job import Progress
 from acuity.jobs.tasks.external import ExternalPayload, label_backend, run, summarize
 from acuity.report import render_report
 from acuity.scoring.request import Request
 from acuity.video.local_file import restrict
+from longwire.work import Progress
 from scoring_clips import container, fake_vmaf, runs_of
 
 

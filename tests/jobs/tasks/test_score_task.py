@@ -15,13 +15,13 @@ import pytest
 
 import acuity
 from acuity.errors import AcuityError, JobCancelled, JobFailed
-from acuity.jobs.job import JobSpec, Progress
 from acuity.jobs.service import Jobs
 from acuity.jobs.tasks.score import run, score_payload
 from acuity.jobs.tasks.tune import tune_payload
 from acuity.scoring.request import Request
 from acuity.tune.request import PerShotRequest, SearchRequest, TuneRequest
 from job_helpers import Heard, Watched, config, on_loop, with_jobs
+from longwire.work import JobSpec, Progress
 from scoring_clips import FRAMES, HEIGHT, WIDTH, container, raw
 from tune_clips import write_y4m
 

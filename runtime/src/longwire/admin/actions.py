@@ -13,7 +13,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 from longwire.admin.queries import NODES, AdminRefusal, Document, answer, parameters, refuse, whole
 from longwire.admin.sessions_view import beginning
 from longwire.admin.sources import Sources
-from longwire.cluster.places import ClusterUnavailable
+from longwire.errors import ClusterUnavailable
 from longwire.foreign_json import parse_strictly
 from longwire.text import quoted, shown_id
 from longwire.wire.http.request import Handler, Request, Responder

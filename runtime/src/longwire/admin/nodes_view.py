@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Final
 
 from longwire.admin.queries import Document
 from longwire.admin.sources import Sources
-from longwire.cluster.nodes import LEASE, NodeStatus
-from longwire.cluster.places import ClusterUnavailable, Place
+from longwire.cluster.nodes import LEASE, NodeStatus, Place
+from longwire.errors import ClusterUnavailable
 from longwire.foreign_json import parse_json
 from longwire.principals.principal import Principal
 from longwire.wire.http.request import HeaderList, Request

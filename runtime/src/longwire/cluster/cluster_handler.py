@@ -23,9 +23,10 @@ from typing import Final, Literal, TypeAlias
 from mcp_types import INTERNAL_ERROR, RequestId
 
 from longwire.cluster.forwarding import Forwarder, Outcome
+from longwire.cluster.nodes import Place
 from longwire.cluster.ownership import SessionOwnership
-from longwire.cluster.places import ClusterUnavailable, Place
 from longwire.counters import RuntimeCounters
+from longwire.errors import ClusterUnavailable
 from longwire.principals.limits import BUSY
 from longwire.principals.rates import Allowances, Rate
 from longwire.sessions.session import LOST_CALL

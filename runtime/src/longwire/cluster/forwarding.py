@@ -11,8 +11,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from enum import Enum
 from typing import Final, TypeAlias
 
+from longwire.cluster.nodes import Place
 from longwire.cluster.peer_connections import PeerConnection, PeerConnections, Unreachable
-from longwire.cluster.places import Place
 from longwire.cluster.signatures import FORWARDED, PREFIX, Signer, passed_headers
 from longwire.principals.principal import Holders
 from longwire.settings import WireLimits

@@ -19,9 +19,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from longwire.cluster.places import ClusterUnavailable
 from longwire.cluster.redis_link import RedisLink
-from longwire.errors import SettingsError
+from longwire.errors import ClusterUnavailable, SettingsError
 
 logger: Final = logging.getLogger(__name__)
 
@@ -78,6 +77,16 @@ if found and found.incarnation == ARGV[1] then
 end
 """
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A node that has a session, or had it."""
+
+    node: str  # its label
+    incarnation: str  # of its process: a node that was restarted is another
+    address: str  # http://HOST:PORT of its port for other nodes
+    alive: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,9 +19,9 @@ from collections.abc import Callable, Iterator
 from math import inf
 from typing import Any, Final
 
-from longwire.cluster.nodes import LEASE_AT, Nodes
-from longwire.cluster.places import ClusterUnavailable, Place
+from longwire.cluster.nodes import LEASE_AT, Nodes, Place
 from longwire.cluster.session_store import RedisSessions
+from longwire.errors import ClusterUnavailable
 from longwire.journal.buffered_journal import BufferedJournal, Refusal
 from longwire.sessions.registry import Sessions
 from longwire.sessions.session import Session

@@ -15,10 +15,9 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, Final, TypeAlias
 
-from longwire.cluster.places import ClusterUnavailable
 from longwire.cluster.redis_address import MOST_CONNECTIONS, WAIT, RedisAddress
 from longwire.cluster.redis_messages import RedisMessages
-from longwire.errors import SettingsError
+from longwire.errors import ClusterUnavailable, SettingsError
 
 logger: Final = logging.getLogger(__name__)
 

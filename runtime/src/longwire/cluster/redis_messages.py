@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
-from longwire.cluster.places import ClusterUnavailable
+from longwire.errors import ClusterUnavailable
 
 if TYPE_CHECKING:
     import redis.asyncio

@@ -16,9 +16,9 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from longwire.cluster.ownership import SessionOwnership
-from longwire.cluster.places import ClusterUnavailable
 from longwire.cluster.redis_link import Argument, RedisLink
 from longwire.contract.envelopes import NotifyOutcome
+from longwire.errors import ClusterUnavailable
 from longwire.sessions.registry import Sessions
 from longwire.sessions.sending import tell
 from longwire.sessions.session import Session

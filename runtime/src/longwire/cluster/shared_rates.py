@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from longwire.cluster.nodes import Nodes
-from longwire.cluster.places import ClusterUnavailable
+from longwire.errors import ClusterUnavailable
 from longwire.principals.rates import Allowances, Rate
 from longwire.wire.tasks import RunningTasks
 

@@ -20,9 +20,8 @@ from mcp_types import INVALID_REQUEST
 from longwire.cluster.cluster_handler import ClusterHandler
 from longwire.cluster.cluster_node import ClusterNode
 from longwire.cluster.forwarding import REFUSED, Forwarder
-from longwire.cluster.nodes import Nodes
+from longwire.cluster.nodes import Nodes, Place
 from longwire.cluster.ownership import SessionOwnership
-from longwire.cluster.places import ClusterUnavailable, Place
 from longwire.cluster.signatures import (
     FORWARDED,
     BadSignature,
@@ -32,6 +31,7 @@ from longwire.cluster.signatures import (
     unsigned,
 )
 from longwire.counters import RuntimeCounters
+from longwire.errors import ClusterUnavailable
 from longwire.principals.limits import BUSY
 from longwire.principals.principal import PRINCIPAL
 from longwire.principals.rates import Allowances, Rate

@@ -34,7 +34,6 @@ from acuity.agents.resources.content import (
 )
 from acuity.agents.score_answers import in_order
 from acuity.errors import InputError, NoReport
-from acuity.jobs.job import Status
 from acuity.jobs.tasks.compare import PAGE as PAGE_TEXT
 from acuity.jobs.tasks.compare import TABLE as TABLE_TEXT
 from acuity.jobs.tasks.worst import NO_PREVIEWS, PREVIEWS
@@ -42,6 +41,7 @@ from acuity.report.stored_report import StoredReport
 from acuity.report.writers import write_csv
 from longwire.principals.limits import owner
 from longwire.product.results import finite, to_ordered_text
+from longwire.work import Status
 
 if TYPE_CHECKING:
     from acuity.jobs.service import Job, Jobs

@@ -27,8 +27,8 @@ from acuity.agents.resources.content import (
     template,
 )
 from acuity.agents.tools.kept_pictures import TOOL, KeptPictures
-from acuity.jobs.job import Status
 from longwire.principals.limits import may_see, owner
+from longwire.work import Status
 
 if TYPE_CHECKING:
     from acuity.jobs.service import Job, Jobs

@@ -27,9 +27,9 @@ from pydantic import TypeAdapter
 
 from acuity.errors import JobError
 from acuity.foreign_json import parse_json
-from acuity.jobs.job import Job, Status
-from longwire.cluster.places import ClusterUnavailable
 from longwire.cluster.redis_link import Argument, RedisLink
+from longwire.errors import ClusterUnavailable
+from longwire.work import Job, Status
 
 logger: Final = logging.getLogger(__name__)
 

@@ -15,8 +15,8 @@ from acuity.agents.tools.external import backend_options
 from acuity.agents.tools.long_tool import ProgressNotifications
 from acuity.devices import BACKENDS, describe_engine, look_for
 from acuity.errors import AcuityError, BackendError, JobError
-from acuity.jobs.job import JobSpec
 from longwire.product.catalog import Call, Tool
+from longwire.work import JobSpec
 
 if TYPE_CHECKING:
     from acuity.agents.tools.services import Services

@@ -11,8 +11,8 @@ from acuity.agents.tools.external import backend_options
 from acuity.agents.tools.long_tool import long_tool
 from acuity.devices import BACKENDS
 from acuity.errors import BackendError
-from acuity.jobs.job import JobSpec
 from longwire.product.catalog import Tool
+from longwire.work import JobSpec
 
 if TYPE_CHECKING:
     from acuity.agents.tools.services import Services

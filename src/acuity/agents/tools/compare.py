@@ -20,11 +20,11 @@ from acuity.comparison.encoder_names import AUTO as BY_ITSELF
 from acuity.comparison.encoder_names import SOURCES
 from acuity.comparison.request import ComparePair
 from acuity.errors import GEOMETRY
-from acuity.jobs.job import JobSpec
 from acuity.jobs.tasks.compare import TOOL, compare_payload
 from acuity.scoring.fronts import FRONTS
 from acuity.scoring.request import MAX_TEXT, Request
 from longwire.product.catalog import Arguments, Tool
+from longwire.work import JobSpec
 
 MOST: Final = 24  # encodes of a call: an answer has room for their figures
 _WORD: Final = 120  # characters of a name

@@ -16,8 +16,8 @@ import anyio.to_thread
 from acuity.agents.job_documents import linked
 from acuity.agents.score_answers import ASKED
 from acuity.agents.tool_answers import has_pictures, tool_answer
-from acuity.jobs.job import JobSpec, Progress
 from longwire.product.catalog import Answer, Arguments, Call, Planner, Tool
+from longwire.work import JobSpec, Progress
 
 if TYPE_CHECKING:
     from acuity.agents.tools.services import Services

@@ -23,7 +23,6 @@ from acuity.agents.tools.scoring_schema import (
 )
 from acuity.agents.tools.services import Services, checked_model
 from acuity.errors import BackendError, InputError, ModelError
-from acuity.jobs.job import JobSpec
 from acuity.jobs.tasks.external import ExternalPayload
 from acuity.jobs.tasks.score import score_payload
 from acuity.models.choose import AUTO
@@ -33,6 +32,7 @@ from acuity.scoring.presets import PRESETS
 from acuity.scoring.request import Request, tiny_fault
 from acuity.tiny.files import shipped_models
 from longwire.product.catalog import Arguments, Tool
+from longwire.work import JobSpec
 
 RAW: Final = "vmaf_score"
 ENCODED: Final = "vmaf_score_encoded"

@@ -15,11 +15,11 @@ from acuity.agents.tools.long_tool import long_tool
 from acuity.agents.tools.scoring_schema import path_argument
 from acuity.agents.tools.services import Services, checked_model
 from acuity.errors import TuneError
-from acuity.jobs.job import JobSpec
 from acuity.jobs.tasks.tune import tune_payload
 from acuity.scoring.setting import Setting
 from acuity.tune.request import CompareRequest, LadderRequest, PerShotRequest, SearchRequest, TuneRequest
 from longwire.product.catalog import Arguments, Planner, Tool
+from longwire.work import JobSpec
 
 _ROWS: Final = 40  # of a comparison: what an answer has room for
 # What all four take is explained in few words, because every client reads the list of tools.

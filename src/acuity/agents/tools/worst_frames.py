@@ -16,12 +16,12 @@ from acuity.agents.tools.scoring_schema import asked_models, model_argument, pat
 from acuity.agents.tools.services import Services, checked_model
 from acuity.errors import GEOMETRY, ModelError
 from acuity.frames.request import ALIGN, DEFAULT_APART, DEFAULT_FRAMES, MAX_APART, MAX_FRAMES, WorstRequest
-from acuity.jobs.job import JobSpec
 from acuity.jobs.tasks.worst import DETAIL, KINDS, Vlm, worst_payload
 from acuity.scoring.fronts import FRONTS
 from acuity.scoring.request import Request
 from longwire.product.calls import shown
 from longwire.product.catalog import Arguments, Tool
+from longwire.work import JobSpec
 
 _TEXT: Final = """\
 Show what is wrong with the worst frames: for each its score, what was measured (blocking, blur, ringing, \

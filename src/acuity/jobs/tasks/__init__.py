@@ -6,7 +6,7 @@ import importlib
 from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias
 
-from acuity.jobs.job import Progress
+from longwire.work import Progress
 
 Report: TypeAlias = Callable[[Progress], None]
 TaskFunction: TypeAlias = Callable[[dict[str, Any], Report], dict[str, Any]]

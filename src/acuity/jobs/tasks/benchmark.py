@@ -20,10 +20,10 @@ from typing import Any, Final, Literal, TypeAlias
 
 from acuity.devices import describe_engine, list_backends
 from acuity.errors import AcuityError, OutputError
-from acuity.jobs.job import Progress
 from acuity.jobs.tasks.engines import ClipPair, Engine, ExternalEngine, OwnEngine, Run
 from acuity.report.document import plain
 from acuity.report.write import write_document
+from longwire.work import Progress
 
 
 class BenchmarkProgress:

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from acuity.errors import AcuityError
-from acuity.jobs.job import Progress
 from acuity.text import one_line, shortened
+from longwire.work import Progress
 
 _ECHO: Final = 300  # characters of a model's name
 

@@ -26,7 +26,6 @@ import numpy as np
 from acuity.devices import BACKENDS
 from acuity.errors import AcuityError, BackendError, InputError, JobFailed
 from acuity.foreign_json import parse_json
-from acuity.jobs.job import Progress
 from acuity.jobs.progress import Pace
 from acuity.measure.pooling import POOLS, pool
 from acuity.models.choose import AUTO, choose, display_note, first_mismatch
@@ -35,6 +34,7 @@ from acuity.scoring.presets import PRESETS
 from acuity.scoring.report import PERCENTILES
 from acuity.scoring.request import Request
 from acuity.video.local_file import open_local
+from longwire.work import Progress
 
 UNKNOWN: Final = "unknown"
 _ON_A_GPU: Final = tuple(f"_{name}" for name in BACKENDS[1:])

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from acuity.devices import describe_backend
-from acuity.jobs.job import Progress
 from acuity.jobs.tasks.engines import Engine, ExternalEngine, GreyClip, OwnEngine
+from longwire.work import Progress
 
 # Large enough for every extractor on every backend: some need 36 samples and fail quietly with fewer.
 SIZE: Final = 64

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from acuity.jobs.job import Progress
 from acuity.jobs.progress import Pace
 from acuity.scoring.request import Request
+from longwire.work import Progress
 
 if TYPE_CHECKING:
     from acuity.report.precision import Precision

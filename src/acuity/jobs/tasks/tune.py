@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from acuity.jobs.job import Progress
+from longwire.work import Progress
 
 if TYPE_CHECKING:
     from acuity.tune import progress as tuning

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from acuity.errors import AcuityError
-from acuity.jobs.job import Progress
+from longwire.work import Progress
 
 if TYPE_CHECKING:
     from acuity.frames.request import WorstProgress, WorstRequest

@@ -28,11 +28,11 @@ from typing import Any, Final, NoReturn
 from acuity.child_process import end_with
 from acuity.devices import are_spent
 from acuity.errors import AcuityError, Remedy
-from acuity.jobs.job import Progress
 from acuity.jobs.tasks import TASKS, load_task
 from acuity.jobs.worker.wire import LIMITS, Kind, Message, MessageDecoder, WireError, encode, wrap
 from acuity.machine_memory import limit_memory
 from acuity.text import one_line
+from longwire.work import Progress
 
 INTERVAL: Final = 0.1  # seconds between two messages
 _LONGEST_MESSAGE: Final = 500

@@ -20,10 +20,10 @@ from typing import Final
 from acuity.devices import WORKER_VARIABLE
 from acuity.errors import JobError, JobFailed, Remedy, WorkerLost
 from acuity.jobs.config import JobsConfig
-from acuity.jobs.job import Progress
 from acuity.jobs.worker.wire import Channel, Kind, Message, WireError, encode
 from acuity.text import one_line
 from longwire.supervised_process import SupervisedProcess
+from longwire.work import Progress
 
 _LONGEST_LINE: Final = 300
 _FAULT: Final = "Fatal Python error"  # from here on a tail is a dump for developers, not a reason

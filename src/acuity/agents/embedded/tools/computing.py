@@ -19,13 +19,14 @@ from acuity.agents.tools.long_tool import long_tool
 from acuity.agents.tools.scoring_schema import asked_models, model_argument
 from acuity.agents.tools.services import Services
 from acuity.errors import GEOMETRY
-from acuity.jobs.job import JobOutcome, JobSpec, ProgressListener
+from acuity.jobs.progress import JobOutcome, ProgressListener
 from acuity.jobs.tasks.score import score_payload
 from acuity.models.choose import AUTO
 from acuity.models.sources import model_folders
 from acuity.scoring.fronts import EMBEDDED
 from acuity.scoring.request import Request
 from longwire.product.catalog import Arguments, Tool
+from longwire.work import JobSpec
 
 if TYPE_CHECKING:
     from acuity.access.paths import AllowedPaths
