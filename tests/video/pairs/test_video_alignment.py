@@ -151,6 +151,15 @@ def test_a_short_fault_is_a_warning(content: str, shown: list[int], sentence: st
     assert re.search(sentence, told.text)
 
 
+def test_most_frames_between_a_lost_one_and_a_doubled_one_are_refused(tmp_path: Path) -> None:
+    frames = frames_of("pulldown")[:60]
+    ref = encode_luma(tmp_path / "ref.mkv", frames, codec="ffv1")
+    shown = [*range(12), *range(13, 47), 46, *range(47, 60)]
+    dis = encode_luma(tmp_path / "dis.mkv", [frames[n] for n in shown], crf="36")
+    with pytest.raises(PairingError, match=r"is 1 frame ahead of .* from frame 1\d to 4\d .*align='auto'"):
+        paired(ref, dis)
+
+
 @pytest.mark.parametrize("count", [1, 8, 30])
 def test_frames_after_few_pairs_tell_whether_they_are_right(count: int, source: Path, make: Make) -> None:
     with pytest.raises(PairingError, match="is 1 frame behind"):

@@ -19,6 +19,7 @@ CODE: Final = "alignment"  # of notes
 GEOMETRY: Final = "geometry"  # likewise
 _SHORT: Final = ("detour", "frozen")  # faults that the frames after them don't have
 _SHOWN: Final = 8  # frames that a sentence lists as evidence
+_MOST_AWAY: Final = 0.8  # of the pairs, that a detour takes; pictures that were moved look like a longer one
 
 Sentence = tuple[str | Remedy, ...]
 
@@ -168,11 +169,11 @@ class Watch:
         """Look at the last pairs; `ref` and `dis` are the frames after them, of which one has none."""
         if self._aligner is not None:
             found = self._aligner.end(_signatures(ref), _signatures(dis))
-            short = found is not None and 2 * found.frames < self._aligner.pairs
-            if found is not None and found.kind in _SHORT and short:
+            share = 0.0 if found is None else found.frames / max(self._aligner.pairs, 1)
+            if found is not None and found.kind in _SHORT and share < 0.5:
                 self._refuse = False  # all pairs are scored, and most are right
-            elif found is not None and found.kind == "detour":
-                found = None  # as pictures that were moved look: a lag of all pairs is told otherwise
+            elif found is not None and found.kind == "detour" and share > _MOST_AWAY:
+                found = None  # a lag of all pairs is told otherwise
             self._tell(found)
         if self._aligner is None:
             return
