@@ -186,7 +186,7 @@ def test_tables_that_make_no_sense(text: str, sentence: str) -> None:
         ("a = {{x = 1}}\na.{token}.b = 2", "Cannot mutate immutable namespace … (at "),
         ("a = {{{token} = 1, {token} = 2}}", "Duplicate inline table key … (at "),
         ("a = '{token}\a'", "Found invalid character … (at line 1, "),
-        ("a = '{token}", "Expected \"'\" (at "),
+        ("a = '{token}", 'Expected "\'" (at '),
         ("a = {token}", "Invalid value (at line 1, column 5)"),
         ("a = " + "[" * 5000, "it nests too deeply"),
         ("a = " + "1" * 5000, "a number in it is too long"),

@@ -175,7 +175,7 @@ def _alone_in(folder: Path) -> Iterator[None]:
 
 
 def _lock(descriptor: int, folder: Path) -> None:
-    """Lock a folder; raises SettingsError. Servers hold it for a moment; who may open it, as long as he likes."""
+    """Lock a folder; raises SettingsError. Servers hold it for a moment only, others maybe for ever."""
     for _ in range(_ATTEMPTS):
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
