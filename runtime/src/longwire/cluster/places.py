@@ -11,6 +11,10 @@ class ClusterUnavailable(LongwireError):
     """Redis doesn't answer; the sentence is for clients. What this node has itself goes on."""
 
 
+class DamagedKey(ClusterUnavailable):
+    """What Redis has is not what a node wrote."""
+
+
 @dataclass(frozen=True, slots=True)
 class Place:
     """A node that has a session, or had it."""
