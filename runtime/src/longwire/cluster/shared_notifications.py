@@ -35,6 +35,7 @@ _NAME: Final = "notifications"  # of the stream, and of the channel that wakes t
 _WAITING: Final = 1000  # that are on their way to Redis
 _LOOK: Final = 1.0  # seconds between two looks, where the channel says nothing
 _PART: Final = 100  # that are read at once
+_DOUBT: Final = 0.5  # seconds: half of what Redis may take to say its time
 _SHIFT: Final = 1_000_000  # an id of Redis (milliseconds-count) as one number
 
 _ADD: Final = """
@@ -69,7 +70,9 @@ class SharedNotifications:
         self._waiting: asyncio.Queue[tuple[str | None, list[bytes], Answer]] = asyncio.Queue(_WAITING)
         self._is_sending = False
         self._damage_told = False
-        sessions.notified = round(link.now() * 1000) * _SHIFT  # those that begin have missed nothing
+        sessions.notified = (
+            round((link.now() - _DOUBT) * 1000) * _SHIFT
+        )  # those that begin have missed nothing
         self._undo = link.subscribe(_NAME, lambda _: self._wake.set()), link.on_back(self._wake.set)
         self._tasks = RunningTasks()
         self._tasks.spawn(self._read())
