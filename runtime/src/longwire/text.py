@@ -12,6 +12,7 @@ _MOST_ITEMS: Final = 64
 _DEEPEST: Final = 6
 _SHOWN_ID: Final = 8  # characters of a session id: too few to impersonate a client
 _LABEL: Final = re.compile(r"[a-z0-9]{1,16}-(?=[0-9a-f]{8,32}$)")  # of a node, before what is secret
+_REPEATED: Final = re.compile(r"(character|declare|namespace|key) ['\"(].*?(?= twice$|$)")  # of a TOML file
 
 
 def one_line(text: str) -> str:
@@ -30,6 +31,14 @@ def shortened(text: str, limit: int = _LONGEST_VALUE) -> str:
 def quoted(value: object) -> str:
     """A value for a sentence, shortened before anything else is done with it."""
     return repr(shortened(value) if isinstance(value, str) else value)
+
+
+def why_no_toml(error: Exception) -> str:
+    """What is wrong with a text that tomllib refuses, and in which line; repeats nothing that it holds."""
+    said, found, place = str(error).rpartition(" (at ")
+    if found:
+        return _REPEATED.sub(r"\1 …", said) + found + place
+    return "it nests too deeply" if isinstance(error, RecursionError) else "a number in it is too long"
 
 
 def note(text: str, limit: int = _LONGEST_NOTE) -> str:

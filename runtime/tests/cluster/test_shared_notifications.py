@@ -6,8 +6,11 @@ import asyncio
 import json
 from collections.abc import Callable
 
+import pytest
+
 from cluster_ground import ALICE, SOON, Node, ground, lease_ended, until
 from fake_responder import FakeResponder
+from longwire.cluster.redis_link import RedisLink
 from longwire.cluster.shared_notifications import LONGEST
 from longwire.contract.envelopes import NotifyOutcome
 from longwire.sessions.session import Session
@@ -101,3 +104,15 @@ async def test_a_session_that_moves_misses_none_and_has_none_twice(server: Redis
         await until(lambda: len(read()) == 5)
         assert read() == [1, 2, 3, 4, 5]
         assert (await c.begin()).pending == 0, "a session that begins later has missed none"
+
+
+async def test_a_notification_right_after_the_start_comes_though_the_clock_is_known_roughly(
+    server: RedisServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = RedisLink.now
+    monkeypatch.setattr(RedisLink, "now", lambda link: now(link) + 0.2)  # on a busy machine
+    async with ground(server.socket) as nodes:
+        a, b = await nodes.node("a"), await nodes.node("b")
+        session = await b.begin()
+        assert await tell(a, session.id, _note(1)) == "queued"
+        await until(lambda: session.pending == 1)

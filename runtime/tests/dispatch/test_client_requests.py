@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Any
@@ -223,6 +224,10 @@ async def test_progress_of_the_client_reaches_the_handler() -> None:
     token = sent["params"]["_meta"]["progressToken"]
     for params in (None, {}, {"progressToken": "s-0", "progress": 1}, {"progressToken": token}):
         ground.requests.progress(params)
+    for absurd in (math.inf, -math.inf, math.nan, 10**400, True, "1"):  # with which a handler can't reckon
+        ground.requests.progress({"progressToken": token, "progress": absurd})
+        ground.requests.progress({"progressToken": token, "progress": 1, "total": absurd})
+        assert await asyncio.wait_for(told.get(), 10) == (1, None, None)
     ground.requests.progress({"progressToken": token, "progress": 1, "total": 2, "message": "half"})
     assert await asyncio.wait_for(told.get(), 10) == (1, 2, "half")
     assert told.empty()

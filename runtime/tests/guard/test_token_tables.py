@@ -178,6 +178,27 @@ def test_tables_that_make_no_sense(text: str, sentence: str) -> None:
     assert ALICE not in str(error.value)
 
 
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("{token}", "Expected '=' after a key in a key/value pair"),
+        ("[{token}]\n[{token}]", "Cannot declare … twice (at line 2, "),
+        ("a = {{x = 1}}\na.{token}.b = 2", "Cannot mutate immutable namespace … (at "),
+        ("a = {{{token} = 1, {token} = 2}}", "Duplicate inline table key … (at "),
+        ("a = '{token}\a'", "Found invalid character … (at line 1, "),
+        ("a = '{token}", 'Expected "\'" (at '),
+        ("a = {token}", "Invalid value (at line 1, column 5)"),
+        ("a = " + "[" * 5000, "it nests too deeply"),
+        ("a = " + "1" * 5000, "a number in it is too long"),
+    ],
+)
+def test_a_file_that_is_no_toml_keeps_its_secrets(text: str, sentence: str) -> None:
+    with pytest.raises(SettingsError) as error:
+        parse_tokens(text.format(token=ALICE), "t.toml")
+    assert f"the token file 't.toml' is no TOML: {sentence}" in str(error.value)
+    assert not any(part in str(error.value) for part in (ALICE[:4], ALICE[-4:], "\\x07"))
+
+
 def test_a_table_is_recognised_by_its_head_whatever_the_file_is_called() -> None:
     assert parse_tokens(TABLE, "tokens").principals == {"a"}
     assert parse_tokens(f"a {ALICE}\nb {BOB}", "tokens").principals == {"a", "b"}

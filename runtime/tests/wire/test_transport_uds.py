@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import socket
@@ -110,6 +111,20 @@ def test_paths_that_cannot_be(tmp_path: Path, name: str, reason: str) -> None:
     with pytest.raises(SettingsError, match=reason), listening(tmp_path / name):
         pass
     assert (tmp_path / "plain").read_text() == "precious"
+
+
+def test_a_folder_that_another_process_keeps_locked(tmp_path: Path) -> None:
+    holder = os.open(tmp_path, os.O_RDONLY)
+    try:
+        fcntl.flock(holder, fcntl.LOCK_EX)
+        sentence = rf"keeps the socket's folder '{tmp_path}' locked: end it, or name a folder of your own"
+        with pytest.raises(SettingsError, match=sentence), listening(tmp_path / "s"):
+            pass
+        assert list(tmp_path.iterdir()) == []
+    finally:
+        os.close(holder)
+    with listening(tmp_path / "s"):
+        pass
 
 
 def test_the_longest_path_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,6 +21,7 @@ from typing import Any, Final
 
 from longwire.cluster.redis_link import RedisLink
 from longwire.errors import ClusterUnavailable, SettingsError
+from longwire.foreign_json import parse_json
 
 logger: Final = logging.getLogger(__name__)
 
@@ -30,10 +31,12 @@ BEAT: Final = 0.5  # seconds between two renewals
 _PATIENCE: Final = 2.0  # seconds at the start for the lease of the process before this one to end
 _LISTED: Final = 3600.0  # seconds that a dead node is still listed
 
+# What something else has written where a lease should be counts as none.
 LEASE_AT: Final = """
 local function lease_at(key)
-    local text = redis.call('GET', key)
-    if text then return cjson.decode(text), text end
+    local text = redis.pcall('GET', key)
+    local fine, found = pcall(cjson.decode, type(text) == 'string' and text or 'null')
+    if fine and type(found) == 'table' and type(found.incarnation) == 'string' then return found, text end
 end
 """
 # Renews or begins a lease, unless another process has it, or a living node another secret. The value
@@ -43,6 +46,10 @@ _RENEW: Final = (
     LEASE_AT
     + """
 local lease, nodes, data = KEYS[1], KEYS[2], KEYS[3]
+for key, kind in pairs({[nodes] = 'zset', [data] = 'string'}) do
+    local is = redis.call('TYPE', key).ok
+    if is ~= kind and is ~= 'none' then redis.call('DEL', key) end
+end
 local found, text = lease_at(lease)
 if found and found.incarnation ~= ARGV[1] then
     return {'taken', text, redis.call('PTTL', lease)}
@@ -180,7 +187,7 @@ class Nodes:
 
     def _not_let_in(self, answer: list[Any]) -> SettingsError:
         """Why this node gets no lease."""
-        where = json.loads(answer[1])["address"]
+        where = parse_lease(answer[1]).get("address", "an address that its lease doesn't say")
         if answer[0] == b"foreign":
             return SettingsError(
                 f"the cluster's secret is another than that of the node '{answer[3].decode()}', which runs "
@@ -309,7 +316,20 @@ def _pairs(seen: list[Any]) -> list[Any]:
 
 
 def _status(label: str, at: float, lease: bytes | None) -> NodeStatus:
-    if lease is None:
+    found = parse_lease(lease)
+    if not found:
         return NodeStatus(label, alive=False, last_seen=at)
-    found = json.loads(lease)
     return NodeStatus(label, True, found["address"], found["incarnation"], found["since"], at)
+
+
+def parse_lease(text: bytes | None) -> dict[str, Any]:
+    """What a lease says; nothing if there is none, or something else has written there."""
+    try:
+        found = parse_json(text or b"{}")
+    except ValueError:
+        return {}
+    is_whole = isinstance(found, dict) and all(type(found.get(key)) in kinds for key, kinds in _LEASE.items())
+    return found if is_whole else {}
+
+
+_LEASE: Final = {"address": (str,), "incarnation": (str,), "since": (int, float)}

@@ -11,7 +11,6 @@ memory. For a few seconds nobody says then that a session doesn't exist.
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import re
 import time
@@ -19,9 +18,9 @@ from collections.abc import Callable, Iterator
 from math import inf
 from typing import Any, Final
 
-from longwire.cluster.nodes import LEASE_AT, Nodes, Place
-from longwire.cluster.session_store import RedisSessions
-from longwire.errors import ClusterUnavailable
+from longwire.cluster.nodes import LEASE_AT, Nodes, Place, parse_lease
+from longwire.cluster.session_store import HIGHEST, RedisSessions
+from longwire.errors import ClusterUnavailable, DamagedKey
 from longwire.journal.buffered_journal import BufferedJournal, Refusal
 from longwire.sessions.registry import Sessions
 from longwire.sessions.session import Session
@@ -49,7 +48,8 @@ _BUSY: Final = "this node has no room for the session: try again"
 _FIND: Final = """
 local owner = redis.call('HGET', KEYS[1], 'owner')
 if not owner then return {'none', redis.call('GET', KEYS[2]) or ''} end
-return {'found', owner, redis.call('GET', ARGV[1] .. owner:match('^[^:]*')) or '{}'}
+local lease = redis.pcall('GET', ARGV[1] .. owner:match('^[^:]*'))
+return {'found', owner, type(lease) == 'string' and lease or '{}'}
 """
 _TAKE: Final = (
     LEASE_AT
@@ -98,14 +98,18 @@ class SessionOwnership:
         if not _ID.fullmatch(session_id):
             return None
         link = self._link
-        kind, *found = await link.script(_FIND, self._keys(session_id), [link.key("node", "")])
+        try:
+            kind, *found = await link.script(_FIND, self._keys(session_id), [link.key("node", "")])
+        except DamagedKey:
+            await self._forget(session_id)
+            return None
         if session_id in self._sessions:
             return self._here()
         if kind == b"none":
             self._check_absent(found[0])
             return None
-        node, _, incarnation = found[0].decode().partition(":")
-        lease = json.loads(found[1])
+        node, _, incarnation = found[0].decode("utf-8", "replace").partition(":")
+        lease = parse_lease(found[1])
         if found[0] == self._nodes.owner.encode():
             # It ended here a moment ago, unless it was never read.
             return Place(node, "", "", alive=False) if session_id in self._unread else None
@@ -153,7 +157,11 @@ class SessionOwnership:
             arguments: list[str | int] = [self._nodes.owner, link.key("node", ""), _LEAP]
             known = session_id in self._unread
             self._unread.add(session_id)  # it may be taken over though no answer comes
-            kind, *answer = await link.script(_TAKE, self._keys(session_id), arguments)
+            try:
+                kind, *answer = await link.script(_TAKE, self._keys(session_id), arguments)
+            except DamagedKey:
+                await self._forget(session_id)
+                return None
             if kind != b"taken" and not known:
                 self._unread.discard(session_id)
             if (here := self._sessions.get(session_id)) is not None:
@@ -181,7 +189,13 @@ class SessionOwnership:
 
     async def _read(self, session_id: str, fence: int) -> Session | None:
         """Enter a session that is this node's by now into its table."""
-        found = await self._store.fetch(session_id, within=_READ)
+        try:
+            found = await self._store.fetch(session_id, within=_READ)
+            if not 0 < fence < HIGHEST:
+                raise DamagedKey("the session has no owner")
+        except DamagedKey:
+            await self._forget(session_id)
+            return None
         self._unread.discard(session_id)
         if found is None:
             return None
@@ -198,6 +212,13 @@ class SessionOwnership:
         fields = {"event": "session_taken_over", "fence": fence}
         logger.info("took over session %s", shown_id(session_id), extra=fields)
         return session
+
+    async def _forget(self, session_id: str) -> None:
+        """Remove what is no session from Redis. A node that has it in memory stores it again."""
+        await self._link.call("DEL", *self._store.keys(session_id))
+        self._unread.discard(session_id)
+        self._sessions.counters.journal_failures += 1
+        self._store.note_damage(session_id)
 
     def _keys(self, session_id: str) -> list[str]:
         """What the scripts look at: the session's hash, and the name of Redis's data."""
@@ -280,6 +301,13 @@ class SessionOwnership:
             try:
                 answers: list[Any] = await self._link.calls(commands)
                 break
+            except DamagedKey:
+                if len(sessions) == 1:  # Redis has nothing of its owner: this node stores it again
+                    self._journal.replace(sessions[0].snapshot())
+                    return
+                for session in sessions:
+                    await self._check([session], lost_at)
+                return
             except ClusterUnavailable:
                 await asyncio.sleep(self._nodes.lease / 3)
         for session, (owner, fence) in zip(sessions, answers, strict=True):

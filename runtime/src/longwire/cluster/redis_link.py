@@ -17,7 +17,7 @@ from typing import Any, Final, TypeAlias
 
 from longwire.cluster.redis_address import MOST_CONNECTIONS, WAIT, RedisAddress
 from longwire.cluster.redis_messages import RedisMessages
-from longwire.errors import ClusterUnavailable, SettingsError
+from longwire.errors import ClusterUnavailable, DamagedKey, SettingsError
 
 logger: Final = logging.getLogger(__name__)
 
@@ -33,6 +33,8 @@ _QUEUE: Final = 10  # times as long as for an answer is waited for a connection 
 _SILENCE: Final = 60.0  # seconds between warnings of commands that Redis refuses, or that got no connection
 _REACH: Final = "start it, or correct its address"
 _SILENT: Final = "the nodes' shared store doesn't answer: try again in a few seconds"
+# What Redis and Lua say of a key of another type, and of what is no number. Not that Redis is full or loads.
+_DAMAGE: Final = re.compile(r"WRONGTYPE|not an integer|would overflow|attempt to |bad argument")
 _NAME: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}")  # no colon: keys of one cluster could be another's
 
 
@@ -182,9 +184,8 @@ class RedisLink:
                 error, exceptions.ReadOnlyError
             ):  # it is a replica now: the address may lead elsewhere
                 await self._client.connection_pool.disconnect()
-            raise ClusterUnavailable(
-                "the nodes' shared store refuses to work: try again in a few seconds"
-            ) from error
+            kind = DamagedKey if is_damage(error) else ClusterUnavailable
+            raise kind("the nodes' shared store refuses to work: try again in a few seconds") from error
         if is_proof:
             self._back()
         return answer
@@ -319,6 +320,11 @@ class _Clock:
 
     def stop(self) -> None:
         self._timer.cancel()
+
+
+def is_damage(error: Exception) -> bool:
+    """Whether a command was refused for what its key holds, which something else has written."""
+    return _DAMAGE.search(str(error)) is not None
 
 
 def _is_denied(error: Exception) -> bool:

@@ -18,18 +18,27 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, Final, cast
+from math import isfinite
+from typing import Any, Final, cast, get_args
 
 from longwire.cluster.nodes import Nodes
-from longwire.cluster.redis_link import Argument, RedisLink
+from longwire.cluster.redis_link import Argument, RedisLink, is_damage
+from longwire.errors import DamagedKey
 from longwire.foreign_json import parse_json
 from longwire.journal.buffered_journal import Refusal
 from longwire.journal.journal import EventKind, EventRecord, SessionRecord, StoredSession, StreamRecord
 from longwire.journal.session_changes import SessionChanges
+from longwire.text import shown_id
+
+logger: Final = logging.getLogger(__name__)
 
 _PART: Final = 1 << 20  # bytes that are sent before their answers are read
+HIGHEST: Final = 10**15  # number of an event: Lua counts up to 2^53
+_KINDS: Final = get_args(EventKind)
+_UNREADABLE: Final = (ValueError, KeyError, TypeError, AttributeError)
 _SPARE: Final = 10.0  # seconds that a session is kept longer: its last use is written a little later
 
 # Arguments: owner, fence, turn, milliseconds to keep it, whether the changes are whole, whether the session
@@ -142,6 +151,7 @@ class RedisSessions:
         self._client = self._link.address.blocking_client()
         self._most = 4 * max_events + 1000  # a bound that sessions, which drop events themselves, don't reach
         self._turn = 0
+        self._damage_told = False
         self._sha = hashlib.sha1(_WRITE.encode()).hexdigest()
 
     def __str__(self) -> str:
@@ -184,12 +194,28 @@ class RedisSessions:
             self._turn += 1
             arguments = self._arguments(change)
             pipeline.evalsha(self._sha, 2, *self.keys(session_id), *cast("list[str]", list(arguments)))
-        answers = pipeline.execute()
-        return {
-            session_id: _REFUSALS[answer]
-            for session_id, answer in zip(changes, answers, strict=True)
-            if answer in _REFUSALS
-        }
+        refused: dict[str, Refusal] = {}
+        for session_id, answer in zip(changes, pipeline.execute(raise_on_error=False), strict=True):
+            if isinstance(answer, Exception):
+                if not is_damage(answer):
+                    raise answer
+                self._client.delete(*self.keys(session_id))  # it is stored whole again
+                self.note_damage(session_id)
+                refused[session_id] = "missing"
+            elif answer in _REFUSALS:
+                refused[session_id] = _REFUSALS[answer]
+        return refused
+
+    def note_damage(self, session_id: str) -> None:
+        """Tell of a session that something else has overwritten; the log names the first."""
+        if not self._damage_told:
+            self._damage_told = True
+            logger.warning(
+                "session %s is damaged in Redis and gives way: let nothing else write keys like '%s'",
+                shown_id(session_id),
+                self._link.key("session", "*"),
+                extra={"event": "session_damaged"},
+            )
 
     def _arguments(self, change: SessionChanges) -> Iterator[Argument]:
         ends = change.forgotten and change.record is None and not change.withheld
@@ -224,7 +250,7 @@ class RedisSessions:
     async def fetch(self, session_id: str, *, within: float) -> tuple[StoredSession, float] | None:
         """A session, and the seconds since its last use; None: there is none.
 
-        Raises ClusterUnavailable.
+        Raises ClusterUnavailable, or DamagedKey.
         """
         hash_key, events_key = self.keys(session_id)
         commands = [("HGETALL", hash_key), ("XRANGE", events_key, "-", "+"), ("PTTL", hash_key)]
@@ -232,7 +258,10 @@ class RedisSessions:
         if b"principal" not in fields:
             return None
         unused = max(0.0, self.kept_for - int(left) / 1000)
-        return _session(session_id, fields, entries, self._link.now() - unused), unused
+        try:
+            return _session(session_id, fields, entries, self._link.now() - unused), unused
+        except _UNREADABLE as error:
+            raise DamagedKey("the session can't be read: begin another") from error
 
     def close(self) -> None:
         with suppress(Exception):
@@ -256,15 +285,16 @@ def _parts(changes: Mapping[str, SessionChanges]) -> Iterator[dict[str, SessionC
 def _session(
     session_id: str, fields: Mapping[bytes, bytes], entries: Sequence[Any], last_seen: float
 ) -> StoredSession:
+    """A session as Redis has it. What no node has written raises one of _UNREADABLE."""
     record = SessionRecord(
         id=session_id,
         principal=fields[b"principal"].decode(),
         version=fields[b"version"].decode(),
-        client=fields[b"client"].decode(),
+        client=_object(fields[b"client"]),
         created=float(fields[b"created"]),
         last_seen=last_seen,
         initialized=fields[b"initialized"] == b"1",
-        state=fields[b"state"].decode(),
+        state=_object(fields[b"state"]),
         notified=int(fields.get(b"notified", 0)),
     )
     streams = tuple(
@@ -272,15 +302,30 @@ def _session(
         for name, value in fields.items()
         if name[:1] == b"s" and name[1:].isdigit()
     )
+    events = tuple(_event(int(key.partition(b"-")[0]), entry, fields) for key, entry in entries)
+    ends = next_event, next_stream = int(fields[b"next_event"]), int(fields[b"next_stream"])
+    if (
+        not isfinite(record.created)
+        or record.notified < 0
+        or not all(0 < end < HIGHEST for end in ends)
+        or not all(0 < event.number < next_event and 0 <= event.stream < next_stream for event in events)
+        or not all(0 < one.number < next_stream for one in streams)
+        or not all(isinstance(one.request_id, str | int | None) for one in streams)
+    ):
+        raise ValueError("numbers of no session")
     return StoredSession(
-        record,
-        tuple(sorted(streams, key=lambda stream: stream.number)),
-        tuple(_event(int(key.partition(b"-")[0]), entry, fields) for key, entry in entries),
-        int(fields[b"next_event"]),
-        int(fields[b"next_stream"]),
+        record, tuple(sorted(streams, key=lambda stream: stream.number)), events, next_event, next_stream
     )
 
 
+def _object(text: bytes) -> str:
+    if type(parse_json(text)) is not dict:
+        raise ValueError("no object")
+    return text.decode()
+
+
 def _event(number: int, entry: Mapping[bytes, bytes], fields: Mapping[bytes, bytes]) -> EventRecord:
-    placed = fields.get(b"p%d" % number, entry[b"s"])
-    return EventRecord(number, int(placed), cast("EventKind", entry[b"k"].decode()), entry[b"p"])
+    placed, kind, payload = fields.get(b"p%d" % number, entry[b"s"]), entry[b"k"].decode(), entry[b"p"]
+    if kind not in _KINDS or "\n" in payload.decode():
+        raise ValueError("no event")
+    return EventRecord(number, int(placed), cast("EventKind", kind), payload)

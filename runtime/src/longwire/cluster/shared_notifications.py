@@ -18,7 +18,8 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from longwire.cluster.ownership import SessionOwnership
 from longwire.cluster.redis_link import Argument, RedisLink
 from longwire.contract.envelopes import NotifyOutcome
-from longwire.errors import ClusterUnavailable
+from longwire.errors import ClusterUnavailable, DamagedKey
+from longwire.foreign_json import parse_json
 from longwire.sessions.registry import Sessions
 from longwire.sessions.sending import tell
 from longwire.sessions.session import Session
@@ -34,6 +35,7 @@ _NAME: Final = "notifications"  # of the stream, and of the channel that wakes t
 _WAITING: Final = 1000  # that are on their way to Redis
 _LOOK: Final = 1.0  # seconds between two looks, where the channel says nothing
 _PART: Final = 100  # that are read at once
+_DOUBT: Final = 0.5  # seconds: half of what Redis may take to say its time
 _SHIFT: Final = 1_000_000  # an id of Redis (milliseconds-count) as one number
 
 _ADD: Final = """
@@ -67,7 +69,9 @@ class SharedNotifications:
         self._wake = asyncio.Event()
         self._waiting: asyncio.Queue[tuple[str | None, list[bytes], Answer]] = asyncio.Queue(_WAITING)
         self._is_sending = False
-        sessions.notified = round(link.now() * 1000) * _SHIFT  # those that begin have missed nothing
+        self._damage_told = False
+        # Sessions that begin have missed nothing.
+        sessions.notified = round((link.now() - _DOUBT) * 1000) * _SHIFT
         self._undo = link.subscribe(_NAME, lambda _: self._wake.set()), link.on_back(self._wake.set)
         self._tasks = RunningTasks()
         self._tasks.spawn(self._read())
@@ -154,17 +158,32 @@ class SharedNotifications:
     async def _catch_up(self) -> None:
         async with self._reading:
             while True:
-                start = f"({self._last // _SHIFT}-{self._last % _SHIFT}"
-                found: Sequence[Any] = await self._link.call(
-                    "XRANGE", self._link.key(_NAME), start, "+", "COUNT", _PART
-                )
+                key, start = self._link.key(_NAME), f"({self._last // _SHIFT}-{self._last % _SHIFT}"
+                try:
+                    found: Sequence[Any] = await self._link.call("XRANGE", key, start, "+", "COUNT", _PART)
+                except DamagedKey:
+                    self._note_damage()
+                    await self._link.call("DEL", key)
+                    return
                 if not found:
                     return
-                for key, entry in found:
-                    await self._take(_kept(key, entry))
+                for id, entry in found:
+                    await self._take(_kept(id, entry))
+
+    def _note_damage(self) -> None:
+        """Tell of the first that something else has written."""
+        if not self._damage_told:
+            self._damage_told = True
+            sentence = (
+                "notifications between nodes are damaged in Redis and left out: let nothing else write '%s'"
+            )
+            logger.warning(sentence, self._link.key(_NAME), extra={"event": "notifications_damaged"})
 
     async def _take(self, one: _Kept) -> None:
         self._last = one.number
+        if not one.payloads:
+            self._note_damage()
+            return
         self._kept.append(one)
         self._sessions.notified = max(self._sessions.notified, one.number)
         told: Iterable[Session] = self._sessions
@@ -173,7 +192,14 @@ class SharedNotifications:
         await tell(told, one.payloads, self._sessions.limits.send_timeout, one.number)
 
 
-def _kept(key: bytes, entry: dict[bytes, bytes]) -> _Kept:
-    milliseconds, _, count = key.partition(b"-")
-    session_id = entry.get(b"s", b"").decode() or None
-    return _Kept(int(milliseconds) * _SHIFT + int(count), session_id, entry.get(b"m", b"").split(b"\n"))
+def _kept(id: bytes, entry: dict[bytes, bytes]) -> _Kept:
+    """A notification; without payloads if something else has written it."""
+    milliseconds, _, count = id.partition(b"-")
+    number = int(milliseconds) * _SHIFT + int(count)
+    try:
+        payloads = entry[b"m"].split(b"\n")
+        for payload in payloads:
+            parse_json(payload.decode())
+        return _Kept(number, entry[b"s"].decode() or None, payloads)
+    except (KeyError, ValueError):
+        return _Kept(number, "", [])

@@ -30,7 +30,9 @@ _TAKE: Final = """
 local time = redis.call('TIME')
 local now, period = time[1] * 1000 + time[2] / 1000, tonumber(ARGV[2])
 local each = period / ARGV[1]
-local missing = math.max(0, tonumber(redis.call('GET', KEYS[1]) or 0) - now - ARGV[4] * each)
+local full = redis.pcall('GET', KEYS[1])  -- whatever else has written there, it is a full or an empty bucket
+local missing = (tonumber(type(full) == 'string' and full or '') or 0) - now - ARGV[4] * each
+missing = math.min(period, math.max(0, missing))
 local given = math.min(math.floor((period - missing) / each + 1e-6), tonumber(ARGV[3]))
 missing = missing + given * each
 redis.call('SET', KEYS[1], string.format('%.3f', now + missing), 'PX', math.ceil(missing) + 1)

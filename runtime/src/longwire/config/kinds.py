@@ -13,7 +13,7 @@ from typing import Any, Final, TypeVar
 
 from longwire.errors import SettingsError
 from longwire.principals.rates import Rate, parse_rate
-from longwire.text import one_line, quoted, shortened
+from longwire.text import quoted, shortened
 from longwire.wire.listeners import Address
 
 
@@ -33,11 +33,6 @@ def toml_value(value: Any) -> str:
             return f"{value:.12g}"
         case _:
             return json.dumps(value)
-
-
-def why_no_toml(error: Exception) -> str:
-    """What is wrong with a text, and in which line. TOML's own sentences repeat a character at most."""
-    return "it nests too deeply" if isinstance(error, RecursionError) else one_line(str(error))
 
 
 _LONGEST_SECONDS: Final = 10.0**9

@@ -12,9 +12,8 @@ from typing import Any, Final
 
 from longwire.config.key import Key, Problems
 from longwire.config.keys import keys, sections
-from longwire.config.kinds import why_no_toml
 from longwire.errors import SettingsError
-from longwire.text import one_line, shortened
+from longwire.text import one_line, shortened, why_no_toml
 
 _LARGEST: Final = 1 << 20  # bytes of a file that somebody wrote by hand
 

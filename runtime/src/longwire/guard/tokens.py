@@ -35,7 +35,7 @@ from longwire.declared import declared
 from longwire.errors import SettingsError
 from longwire.guard.grants import GRANTS, NO_SCOPES, Scopes, granted
 from longwire.principals.principal import Holders, Principal
-from longwire.text import quoted
+from longwire.text import quoted, why_no_toml
 
 _HEAD: Final = re.compile(r"^\s*\[+\s*tokens\s*[.\]]", re.MULTILINE)
 _KEYS: Final = ("token", "tokens", "expires", *GRANTS)
@@ -46,9 +46,8 @@ def _from_tables(text: str, source: str, scopes: Scopes) -> Tokens:
     """Parse the tables of a token file; raises SettingsError."""
     try:
         document = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        # Its text may hold the line in question, but never more than the place and a character.
-        raise SettingsError(f"the token file '{source}' is no TOML: {error}") from None
+    except (ValueError, RecursionError) as error:
+        raise SettingsError(f"the token file '{source}' is no TOML: {why_no_toml(error)}") from None
     _check_keys(document, ("tokens",), f"the token file '{source}'")
     tables = document.get("tokens")
     if not isinstance(tables, Mapping) or not tables:

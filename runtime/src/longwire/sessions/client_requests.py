@@ -11,6 +11,7 @@ import logging
 import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from sys import float_info
 from typing import Any, Final, TypeAlias
 
 from mcp.shared.dispatcher import CallOptions, ProgressFnT
@@ -140,14 +141,18 @@ class ClientRequests:
         """Give a client's progress notification to the handler whose request it is about, if it wants any."""
         given = params or {}
         waiting = self._waiting.get(token) if isinstance(token := given.get("progressToken"), str) else None
-        progress, total, words = given.get("progress"), given.get("total"), given.get("message")
-        if waiting is None or waiting.on_progress is None or not isinstance(progress, int | float):
+        progress, total, words = (
+            _number(given.get("progress")),
+            _number(given.get("total")),
+            given.get("message"),
+        )
+        if waiting is None or waiting.on_progress is None or progress is None:
             return
         task = asyncio.ensure_future(
             _told(
                 waiting.on_progress,
                 progress,
-                total if isinstance(total, int | float) else None,
+                total,
                 words if isinstance(words, str) else None,
             )
         )
@@ -194,6 +199,13 @@ def _request(request_id: str, method: str, params: Mapping[str, Any] | None, pro
 def _cancelled(request_id: str, reason: str) -> bytes:
     params = {"requestId": request_id, "reason": reason}
     return encode(JSONRPCNotification(jsonrpc="2.0", method="notifications/cancelled", params=params))
+
+
+def _number(given: object) -> float | None:
+    """A number that a handler can reckon with: JSON's 1e400 is infinite, and 400 digits fit into no float."""
+    if isinstance(given, bool) or not isinstance(given, int | float):
+        return None
+    return given if abs(given) <= float_info.max else None  # also not for NaN
 
 
 async def _told(listener: ProgressFnT, progress: float, total: float | None, message: str | None) -> None:

@@ -13,6 +13,7 @@ import os
 import socket
 import stat
 import struct
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -27,6 +28,8 @@ LOOPBACK: Final = "127.0.0.1"
 # takes no more than net.core.somaxconn.
 BACKLOG: Final = 4096
 LONGEST_PATH: Final = 107  # bytes, with a zero after them
+_ATTEMPTS: Final = 100  # to lock a socket's folder
+_REST: Final = 0.02  # seconds between them
 _CREDENTIALS: Final = struct.Struct("3i")  # process, user and group, as Linux has them
 
 
@@ -165,10 +168,28 @@ def _alone_in(folder: Path) -> Iterator[None]:
     """Keep other servers that start at the same time from taking each other's file for a dead one's."""
     descriptor = _open_folder(folder)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)  # others hold it for a moment only
+        _lock(descriptor, folder)
         yield
     finally:
         os.close(descriptor)
+
+
+def _lock(descriptor: int, folder: Path) -> None:
+    """Lock a folder; raises SettingsError. Servers hold it for a moment only, others maybe for ever."""
+    for _ in range(_ATTEMPTS):
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            time.sleep(_REST)
+        except OSError as error:
+            raise SettingsError(
+                f"the socket's folder '{folder}' can't be locked: {error.strerror}; name another"
+            ) from None
+        else:
+            return
+    raise SettingsError(
+        f"another process keeps the socket's folder '{folder}' locked: end it, or name a folder of your own"
+    )
 
 
 def _open_folder(folder: Path) -> int:

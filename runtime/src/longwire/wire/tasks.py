@@ -9,7 +9,7 @@ from contextvars import Context
 from inspect import iscoroutinefunction
 from typing import Any, Final
 
-_AGAIN: Final = 0.1  # seconds after which a task is cancelled again: redis-py swallows it while it connects
+_AGAIN: Final = 5.0  # seconds to clean up; then a task is cancelled again: some code swallows the first
 
 
 class RunningTasks:
@@ -33,7 +33,7 @@ class RunningTasks:
             task.cancel()
 
     async def end(self) -> None:
-        """Cancel all of them, and wait until they have ended."""
+        """Cancel all of them, and wait until they have ended; each has 5 s to clean up."""
         while self._running:
             self.cancel()
             await asyncio.wait(self._running, timeout=_AGAIN)

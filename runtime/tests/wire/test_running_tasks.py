@@ -1,0 +1,67 @@
+"""Sets of tasks that end together, on a loop whose clock leaps to the next timer."""
+
+from __future__ import annotations
+
+import asyncio
+import selectors
+from contextlib import suppress
+
+from longwire.wire.tasks import RunningTasks
+
+
+class _Leaping(selectors.DefaultSelector):
+    now = 0.0
+
+    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        self.now += timeout or 0.0
+        return super().select(0)
+
+
+class _Loop(asyncio.SelectorEventLoop):
+    def __init__(self) -> None:
+        self.clock = _Leaping()
+        super().__init__(self.clock)
+
+    def time(self) -> float:
+        return self.clock.now
+
+
+def _seconds_to_end(cleans_up: float, *, swallows: int = 0) -> tuple[float, list[str]]:
+    """How long the end of a task takes, and what became of it."""
+    said: list[str] = []
+
+    async def work() -> None:
+        for _ in range(swallows):
+            with suppress(asyncio.CancelledError):
+                await asyncio.sleep(3600)
+        try:
+            await asyncio.sleep(3600)
+        finally:
+            try:
+                await asyncio.sleep(cleans_up)
+                said.append("cleaned up")
+            except asyncio.CancelledError:
+                said.append("interrupted")
+
+    async def run() -> float:
+        tasks, loop = RunningTasks(), asyncio.get_running_loop()
+        tasks.spawn(work())
+        await asyncio.sleep(0)
+        began = loop.time()
+        await tasks.end()
+        return loop.time() - began
+
+    with asyncio.Runner(loop_factory=_Loop) as runner:
+        return round(runner.run(run()), 3), said
+
+
+def test_a_task_that_ends_is_left_to_clean_up() -> None:
+    assert _seconds_to_end(4.0) == (4.0, ["cleaned up"])
+
+
+def test_a_task_that_swallows_its_cancellation_is_cancelled_again() -> None:
+    assert _seconds_to_end(1.0, swallows=2) == (11.0, ["cleaned up"])
+
+
+def test_a_task_that_cleans_up_for_ever_holds_nobody_up() -> None:
+    assert _seconds_to_end(3600.0) == (5.0, ["interrupted"])
