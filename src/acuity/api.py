@@ -16,6 +16,7 @@ from acuity.measure.feed import ProgressCallback
 from acuity.scoring.python_request import ScoreOptions, python_request
 from acuity.scoring.report import ScoreReport
 from acuity.scoring.run import run_request
+from acuity.text import shortened
 from acuity.video.pairs.open_pair import Video
 
 if TYPE_CHECKING:
@@ -121,7 +122,11 @@ def score(
         if name == "ref" and video is None and options.get("no_reference"):
             continue
         if not isinstance(video, str | os.PathLike) and not hasattr(video, "info"):
-            raise InputError(f"{name}={video!r} is no video: pass a path, or a reader from open_video()")
+            given = shortened(" ".join(repr(video).split()))
+            raise InputError(
+                f"{name}={given} is no video: pass a path, or a reader from open_video(); frames in arrays "
+                "are for acuity.Measurement"
+            )
     request = python_request(ref, dis, **options)
     start = None if serve is None else serving(serve)  # a typing error should cost nothing
     watch = _WATCH.get()

@@ -112,8 +112,11 @@ GREY = PixelFormat("400", 8)
         (7, "not something of type int"),
         ((), "not an empty tuple"),
         ((LUMA, None, None), "not something of type NoneType"),
-        (LUMA.astype(float), "must be uint8 or uint16 arrays, and these are float64"),
+        (LUMA.astype(float), "must be uint8 or uint16 arrays, and these are float64: scale and round"),
         (LUMA[np.newaxis], "must be an array of rows and columns"),
+        (LUMA[:0], f"planes of shapes [(0, {WIDTH})] have no samples: pass arrays of at least one row"),
+        ((LUMA, LUMA[:0, :0], LUMA[:0, :0]), "(0, 0)] have no samples"),
+        (Picture((LUMA[:, :0],), GREY), f"planes of shapes [({HEIGHT}, 0)] have no samples"),
         ((LUMA, LUMA[:5, :5]), "are no 400, 420, 422 or 444 picture"),
         (Picture((), GREY), "has no planes"),
         (Picture((LUMA.astype(np.uint16),), GREY), "8 bits are uint8, and a plane of the Picture is <u2"),
@@ -138,7 +141,7 @@ def test_what_is_no_picture_gets_a_sentence(given: Any, words: str) -> None:
         ("10", "bitdepth='10' is no depth of samples: pass bitdepth=10"),
         (17, "bitdepth=17 is no depth of samples"),
         (8, "uint16 samples cannot have bitdepth=8"),
-        (None, "uint16 samples cannot have bitdepth=None: pass bitdepth=10"),
+        (None, "uint16 samples cannot have bitdepth=None: pass bitdepth=10, 12 or 16, whichever"),
     ],
 )
 def test_a_bit_depth_that_cannot_be(bitdepth: Any, said: str) -> None:

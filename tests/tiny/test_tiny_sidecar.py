@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from acuity.errors import ModelError, NameClashError
 from acuity.features.extractor import CpuContext, Frame, Geometry
 from acuity.measure import Measurement
 from acuity.models.document import Section
+from acuity.tiny.describe import describe_tiny
 from acuity.tiny.feature_input import VOCABULARIES, make_block
 from acuity.tiny.load import load_tiny_model
 from acuity.tiny.options import TinyOptions
@@ -125,6 +127,31 @@ def test_files(tmp_path: Path) -> None:
         (tmp_path / "net.json").write_text(text)
         with pytest.raises(ModelError, match=words):
             read_sidecar(tmp_path / "net.onnx")
+
+
+@pytest.mark.parametrize("name", ["net.int8", "net_quantized", "net-FP16", "link"])
+def test_the_sidecar_of_another_file_is_neither_read_nor_forgotten(tmp_path: Path, name: str) -> None:
+    """A quantised copy, or a link, has the normalisation of the whole model, which its name alone hides."""
+    whole = save(
+        Regressor().model(), tmp_path / "net.onnx", {"feature_mean": [0.5] * 6, "feature_std": [2] * 6}
+    )
+    copy, own = tmp_path / f"{name}.onnx", tmp_path / f"{name}.json"
+    if name == "link":
+        copy.symlink_to(whole)
+    else:
+        copy.write_bytes(whole.read_bytes())
+    said = (
+        f"'{copy}' has no sidecar of its own, and '{tmp_path / 'net.json'}' is that of 'net.onnx': copy it to"
+    )
+    with pytest.raises(ModelError, match=re.escape(said)):
+        load_tiny_model(copy)
+    assert said in str(describe_tiny(copy).problem)
+    own.write_bytes((tmp_path / "net.json").read_bytes())
+    features = np.full((1, 6), 0.3, np.float32)
+    scores = [model.outputs(features)[model.name] for model in map(load_tiny_model, (whole, copy))]
+    assert scores[0] == scores[1]
+    own.write_text("{}")  # it says that nothing is normalised
+    assert load_tiny_model(copy).outputs(features)[name] != scores[0]
 
 
 JSON = st.recursive(

@@ -174,6 +174,8 @@ def _check_planes(picture: Picture) -> None:
         if not isinstance(plane, np.ndarray) or plane.ndim != 2:
             given = f"of shape {plane.shape}" if isinstance(plane, np.ndarray) else type(plane).__name__
             raise InputError(f"the planes of a Picture are arrays of rows and columns, and one is {given}")
+        if not plane.size:
+            raise _without_samples([plane.shape])
         if plane.dtype != picture.format.dtype:
             raise InputError(
                 f"samples of {picture.format.depth} bits are {picture.format.dtype.name}, and a plane of the "
@@ -197,26 +199,41 @@ def _depth(dtypes: Sequence[np.dtype[Any]], bitdepth: int | None) -> int:
     dtype = dtypes[0]
     if any(other != dtype for other in dtypes) or dtype not in (_BYTES, _WORDS):
         named = " and ".join(dict.fromkeys(map(str, dtypes)))
-        raise InputError(f"samples must be uint8 or uint16 arrays, and these are {named}")
+        raise InputError(
+            f"samples must be uint8 or uint16 arrays, and these are {named}: scale and round them to whole "
+            "numbers of 8 to 16 bits, then convert them with astype()"
+        )
     if dtype == _BYTES:
         if bitdepth not in (None, 8):
             raise InputError(f"uint8 samples cannot be {bitdepth} bits deep: pass a uint16 array")
         return 8
-    if bitdepth in (None, 8):
+    if bitdepth is None or bitdepth == 8:
+        # astype() would keep the low bits of deeper samples, so it is advised where 8 bits were meant.
+        instead = " or convert them with astype('uint8')" if bitdepth else " whichever their samples have"
         raise InputError(
-            f"uint16 samples cannot have bitdepth={bitdepth}: pass bitdepth=10, 12 or 16, or convert them "
-            "with astype('uint8')"
+            f"uint16 samples cannot have bitdepth={bitdepth}: pass bitdepth=10, 12 or 16,{instead}"
         )
-    return int(bitdepth or 0)
+    return bitdepth
 
 
 def _layout(shapes: tuple[tuple[int, ...], ...]) -> str:
     if any(len(shape) != 2 for shape in shapes):
-        raise InputError(f"a plane must be an array of rows and columns, and these are {list(shapes)}")
+        raise InputError(
+            f"a plane must be an array of rows and columns, and these are {list(shapes)}: pass luma, or a "
+            "tuple of luma and two planes of chroma"
+        )
+    if not all(map(all, shapes)):
+        raise _without_samples(shapes)
     for layout in LAYOUTS:
         if tuple(PixelFormat(layout, 8).plane_shapes(shapes[0][1], shapes[0][0])) == shapes:
             return layout
     raise InputError(f"planes of shapes {list(shapes)} are no 400, 420, 422 or 444 picture")
+
+
+def _without_samples(shapes: Sequence[tuple[int, ...]]) -> InputError:
+    return InputError(
+        f"planes of shapes {list(shapes)} have no samples: pass arrays of at least one row and one column"
+    )
 
 
 _Form = list[object]

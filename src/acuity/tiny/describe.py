@@ -16,7 +16,7 @@ from acuity.errors import ModelError, PathError
 from acuity.models.document import read_document
 from acuity.text import bounded
 from acuity.tiny.files import MAX_ABOUT, MAX_BYTES, digest, read_model, registered
-from acuity.tiny.sidecar import Sidecar, check_kind, parse_sidecar, sidecar_path
+from acuity.tiny.sidecar import Sidecar, check_kind, check_without_sidecar, parse_sidecar, sidecar_path
 from acuity.video.local_file import regular_opener
 
 _NEEDED: Final = ("onnx", "onnxruntime")
@@ -106,6 +106,7 @@ def _problem(path: Path, data: bytes, facts: dict[str, Any]) -> str | None:
 def _from_sidecar(path: Path, sidecar: Path) -> dict[str, Any]:
     """What the sidecar says, as plain values; empty if there is none."""
     if not sidecar.exists():
+        check_without_sidecar(path)
         return {}
     document = read_document(sidecar, MAX_ABOUT, regular=True)
     found: Sidecar = parse_sidecar(document)

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import difflib
 import math
+import os
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -41,6 +42,10 @@ _OTHER_KINDS: Final = {
 }
 _FACTS: Final = ("license", "license_url", "notes", "quant_mode", "encoder_vocab_version", "version")
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]{0,63}")
+# Names that tools give to a model that they made of another, and that one's name.
+_IN_OTHER_NUMBERS: Final = re.compile(
+    r"(.+)[._-](?:u?int(?:4|8|16)|q[48]|qdq|quant|quanti[sz]ed|fp16|float16|bf16)", re.IGNORECASE
+)
 # Keys that change scores, in their spellings, and what they hold.
 _NUMBER: Final = (int, float)
 _WEIGHTY: Final[tuple[tuple[tuple[str, ...], tuple[type, ...]], ...]] = (
@@ -106,7 +111,25 @@ def sidecar_path(model: Path) -> Path:
 def read_sidecar(model: Path) -> Sidecar:
     """The sidecar beside a model; an empty one if there is none. Raises ModelError, PathError."""
     path = sidecar_path(model)
-    return parse_sidecar(read_document(path, MAX_ABOUT, regular=True)) if path.exists() else Sidecar()
+    if path.exists():
+        return parse_sidecar(read_document(path, MAX_ABOUT, regular=True))
+    check_without_sidecar(model)
+    return Sidecar()
+
+
+def check_without_sidecar(model: Path) -> None:
+    """Refuse a copy of a model in other numbers, or a link to one, that lacks a sidecar which the model has.
+
+    Without that one's normalisation its scores may be wrong, and with a sidecar that isn't its own, too.
+    """
+    whole = _IN_OTHER_NUMBERS.fullmatch(model.stem)
+    copied = [model.with_name(f"{whole[1]}.onnx")] if whole else []
+    for other in (*copied, Path(os.path.realpath(model))):
+        if os.path.exists(theirs := sidecar_path(other)):
+            raise ModelError(
+                f"'{model}' has no sidecar of its own, and '{theirs}' is that of '{other.name}': copy it to "
+                f"'{sidecar_path(model)}', without its sha256, if both read the same; if not, write its own"
+            )
 
 
 def parse_sidecar(document: Section) -> Sidecar:

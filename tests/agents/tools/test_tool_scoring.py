@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 import acuity
 from acuity.report.precision import parse_precision
+from canary import FileCanary
 from misaligned_clips import encode_luma, frames_of
 from scoring_clips import FRAMES, GEOMETRY, container, raw
 from scoring_room import ERAS, ThreadJobs, encoded_arguments, playing, raw_arguments
@@ -281,3 +283,23 @@ async def test_names_that_look_like_settings_stay(tmp_path: Path, name: str) -> 
         )
         refused = await ask("vmaf_score", ref=clip, dis=clip, **{**GEOMETRY, "height": 53})
         assert f"'{clip}'" in refused["error"]
+
+
+async def test_a_playlist_in_an_allowed_folder_leads_nowhere(clips: Path, tmp_path: Path) -> None:
+    """Nor does one of playlists, nor an address: what lies outside isn't opened."""
+    outside = Path(shutil.copy(clips / "dis.mp4", tmp_path))
+    (clips / "inner.m3u8").write_text(f"#EXTM3U\n#EXT-X-TARGETDURATION:1\n#EXTINF:1,\nfile://{outside}\n")
+    (clips / "outer.mp4").write_text("#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=1\ninner.m3u8\n")
+    said = {
+        str(clips / "inner.m3u8"): "is a playlist, not a video",
+        str(clips / "outer.mp4"): "is a playlist, not a video",
+        f"file://{outside}": "not under an allowlisted root",
+        f"concat:{outside}": "only local files are read",
+        "http://127.0.0.1:9/list.m3u8": "only local files are read",
+    }
+    with FileCanary(outside) as canary:
+        async with playing(clips) as ask:
+            for given, sentence in said.items():
+                found = await ask("vmaf_score_encoded", **encoded_arguments(clips, distorted_encoded=given))
+                assert sentence in found["error"]
+        assert not canary.touched

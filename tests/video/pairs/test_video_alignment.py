@@ -445,6 +445,21 @@ def test_a_stretch_of_other_content_is_told(
     assert f"frames {start} to {start + 14} of" in note.text
 
 
+@pytest.mark.parametrize("still", [False, True])
+def test_auto_warns_of_a_stretch_of_other_content_too(
+    still: bool, source: Path, frames: list[Luma], others: list[Luma], tmp_path: Path
+) -> None:
+    """A card that stands still is no freeze: it shows nothing of the source."""
+    shown = [*frames[:20], *([others[0]] * 15 if still else others), *frames[35:]]
+    made = paired(source, encode_luma(tmp_path / "x.mp4", shown, crf="26"), align="auto")
+    assert made.pairs == COUNT
+    assert [(d.reason, d.pair) for d in made.decisions] == [("other", 20)]
+    (note,) = [note for note in made.notes if note.code == "alignment"]
+    assert note.level == "warning"
+    assert "shows other pictures than" in note.text
+    assert "from frame 20 to 34" in note.text
+
+
 # Frames of the encode before and after those of the source, how many of the source, pairs, and what is said.
 STRANGE = {
     "a tail instead of the last frames": (

@@ -6,6 +6,7 @@ The kernel is asked whether the other file was opened, and a port whether anybod
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from acuity.video.readers import av_open
 from acuity.video.readers.open import open_video
 from canary import FileCanary, PortCanary
 from video_baits import BAITS, IGNORED, Bait, lay_bait
+from web_server import serving
 
 
 @pytest.fixture(scope="module")
@@ -70,6 +72,21 @@ def test_it_is_refused_and_nobody_goes_there(
     path.unlink()
 
 
+@pytest.mark.parametrize("how", ["ranges", "chunked"])
+@pytest.mark.parametrize("name", BAITS)
+def test_from_a_server_nobody_goes_there(bait: Bait, port: PortCanary, name: str, how: str) -> None:
+    with serving(BAITS[name][1](bait)) as server, FileCanary(bait.clip) as canary:
+        address = server.address(how, f"bait{BAITS[name][0]}")
+        with (
+            pytest.raises(InputError, match=re.escape(address)),
+            open_video(address, allow_network=True) as one,
+        ):
+            next(iter(one))
+        assert not canary.touched
+        assert {path for path, _ in server.requests} == {f"/{how}/bait{BAITS[name][0]}"}
+    assert not port.touched
+
+
 @pytest.mark.parametrize("name", IGNORED)
 def test_references_that_ffmpeg_takes_no_notice_of(
     bait: Bait, port: PortCanary, asked: list[str], name: str
@@ -106,7 +123,7 @@ def test_each_wall_holds_alone(
 ) -> None:
     """Were a bait not known for what it is, and one of FFmpeg's two refusals gone, the other would do."""
     name, changed = WALLS[wall]
-    monkeypatch.setattr(av_open, "_PLAYLISTS", (b"not this one",))
+    monkeypatch.setattr(av_open, "_TEXTS", {})
     monkeypatch.setattr(av_open, "_REFUSED", frozenset())
     monkeypatch.chdir(bait.folder)
     real = av.open

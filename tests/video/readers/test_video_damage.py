@@ -165,7 +165,17 @@ def test_damage_looks_alike_in_every_run(tmp_path: Path) -> None:
         ("words.srt", b"1\n00:00:01,000 --> 00:00:02,000\nhello\n\n" * 9, "no video"),
         ("list.m3u8", b"#EXTM3U\n#EXT-X-TARGETDURATION:1\n#EXTINF:1,\nclip.ts\n#EXT-X-ENDLIST\n", "playlist"),
         ("list.txt", b"ffconcat version 1.0\nfile clip.ts\n", "playlist"),
-        ("list.mpd", b'<?xml version="1.0"?><MPD xmlns="urn:mpeg:dash:schema:mpd:2011"/>', "not a video"),
+        (
+            "list.mpd",
+            b'<?xml version="1.0"?><MPD xmlns="urn:mpeg:dash:schema:mpd:2011"/>',
+            "is XML, such as a playlist,",
+        ),
+        (
+            "late.m3u8",
+            b"\xef\xbb\xbf\n #EXTM3U\n#EXTINF:1,\nclip.ts\n",
+            "is a playlist, not a video: pass the video",
+        ),
+        ("login.mp4", b"\n<!DOCTYPE HTML>\n<title>Log in</title>", "is a web page, not a video"),
     ],
 )
 def test_files_that_are_no_video(tmp_path: Path, name: str, data: bytes, says: str) -> None:

@@ -58,9 +58,9 @@ def test_header_tags(tags: str, expected: dict[str, object]) -> None:
 @pytest.mark.parametrize(
     ("line", "says"),
     [
-        (b"YUV4MPEG2", "no W"),
-        (b"YUV4MPEG2 W4", "no H"),
-        (b"YUV4MPEG2 Wfour H2", "Wfour"),
+        (b"YUV4MPEG2", "no W .* write it again, with W1920"),
+        (b"YUV4MPEG2 W4", "no H .* write it again"),
+        (b"YUV4MPEG2 Wfour H2", "Wfour.* not a number: write it again"),
         (b"YUV4MPEG2 W-4 H2", "W-4"),
         (b"YUV4MPEG2 W0 H2", "0x2"),
         (b"YUV4MPEG2 W99999999 H2", "99999999x2"),
@@ -69,10 +69,10 @@ def test_header_tags(tags: str, expected: dict[str, object]) -> None:
         (b"YUV4MPEG2 W4 H2 C411", "C411"),
         (b"YUV4MPEG2 W4 H2 C420p11", "C420p11"),
         (b"YUV4MPEG2 W4 H2 Crgb", "Crgb"),
-        (b"YUV4MPEG2 W4 H2 F25", "F25"),
+        (b"YUV4MPEG2 W4 H2 F25", "F25.* not a ratio: write it again, with F25:1"),
         (b"YUV4MPEG2 W4 H2 Fx:1", "Fx:1"),
-        (b"YUV4MPEG2 W4 H2 Ix", "Ix"),
-        (b"YUV4MPEG2 W4 H2 \xff", "not text"),
+        (b"YUV4MPEG2 W4 H2 Ix", "Ix.* use Ip, It, Ib"),
+        (b"YUV4MPEG2 W4 H2 \xff", "not text.* write it again"),
         (b"YUV4MPEG3 W4 H2", "YUV4MPEG2"),
     ],
 )

@@ -123,10 +123,14 @@ def _signatures(pictures: Iterable[Picture]) -> Iterator[Signature]:
     return (picture.signature for picture in pictures if picture.signature is not None)
 
 
-def _others(aligner: Aligner) -> list[tuple[int, int]]:
-    """Stretches of pairs that show different things, beside most pairs, which don't."""
+def other_pictures(aligner: Aligner, plan: PairPlan) -> str:
+    """What is told of pairs that show different things, if they are stretches and not most of all; or ''."""
     found = [(first, last) for first, last in aligner.unlike if last - first + 1 >= _SHOWN]
-    return found if 2 * sum(last - first + 1 for first, last in found) < aligner.pairs else []
+    if not found or 2 * sum(last - first + 1 for first, last in found) >= aligner.pairs:
+        return ""
+    where = ", ".join(f"{first} to {last}" for first, last in found)
+    text = f"frames {where} of {plan.dis.name} show other pictures than {plan.ref.name}"
+    return f"{text}: they are compared all the same"
 
 
 class Watch:
@@ -180,10 +184,8 @@ class Watch:
         aligner, self._aligner = self._aligner, None
         if self._moved is not None:
             self._tell_transformed(self._moved)
-        elif others := _others(aligner):
-            where = ", ".join(f"{first} to {last}" for first, last in others)
-            text = f"frames {where} of {self._plan.dis.name} show other pictures than {self._plan.ref.name}"
-            self._notes.append(warning(CODE, f"{text}: they are compared all the same"))
+        elif others := other_pictures(aligner, self._plan):
+            self._notes.append(warning(CODE, others))
         elif (how := self._likeness.brightness) is not None:
             text = f"{self._plan.dis.name} is {how} than {self._plan.ref.name}"
             self._notes.append(warning("brightness", f"{text}: models count that more or less"))

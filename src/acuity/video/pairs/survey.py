@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -16,13 +16,15 @@ from acuity.video.alignment.geometry import Transformation
 from acuity.video.alignment.matching import FLAT, correlation
 from acuity.video.alignment.path import Frames, Solver
 from acuity.video.notes import Note, info, warning
-from acuity.video.pairs.alignment import CODE, Decision, frames_in_words, statement
+from acuity.video.pairs.alignment import CODE, Decision, frames_in_words, other_pictures, statement
 from acuity.video.pairs.likeness import moved, zoomed
 from acuity.video.pairs.pair_plan import PairPlan
-from acuity.video.picture import Picture, Signature
+from acuity.video.pairs.straight import Straight, Take
+from acuity.video.picture import Signature
 
 _WHOLE: Final = 0.05  # of a frame, by which a start time may miss a whole number of frames
 _STANDS: Final = 0.1  # of the reference's motion: an encode that changes less stands still
+_HOLDS: Final = 0.8  # correlation with what it held, at the least: coded pictures of it have 0.98
 _MOST_LEFT: Final = 0.25  # of the pairs, that may be left out of both videos
 _FEW_LEFT: Final = 0.05  # likewise, that may be left out of videos of one length
 _MOST_WITH_TAILS: Final = 1.5  # likewise, with the frames after the last pair
@@ -33,7 +35,6 @@ _ALIKE: Final = 0.4  # correlation of pictures that show the same
 _SHOWN: Final = 8  # decisions that notes tell one by one
 _HELD: Final = 4  # frames for which pictures are held
 
-Take = Callable[[], Picture | None]
 Known = Mapping[int, Signature]
 
 
@@ -67,6 +68,8 @@ class Survey:
         self._detours: list[str] = []  # what is told of pairs that seem to be wrong all the same
         self._doubts = Doubts(plan.dis.name, plan.ref.name)
         self._either = False  # whether frames of the same number pass the test, too
+        self._long: list[Decision] = []  # stretches of other pictures
+        self._others = ""  # what is told of others, among frames that were matched
         self._moves = 0.0  # the reference's usual motion
         self._likeness: list[float] = []  # correlations of every few pairs
         self.decisions: list[Decision] = []
@@ -75,13 +78,17 @@ class Survey:
     @property
     def notes(self) -> Iterator[Note]:
         """What was done, for the report."""
-        for decision in self.decisions[:_SHOWN]:
-            yield info(CODE, decision.text)
-        if rest := self.decisions[_SHOWN:]:
+        strange = [done for done in self.decisions if done.reason == "other"]
+        usual = [done for done in self.decisions if done.reason != "other"]
+        for decision in (*usual[:_SHOWN], *strange[:_SHOWN]):
+            yield (warning if decision in self._long else info)(CODE, decision.text)
+        if rest := [*usual[_SHOWN:], *strange[_SHOWN:]]:
             left = sum(decision.leave_out_ref + decision.leave_out_dis for decision in rest)
             places = "1 more place like these" if len(rest) == 1 else f"{len(rest)} more places like these"
             text = f"{places}, with {frames_in_words(left)} left out"
             yield info(CODE, f"{text}: the report's alignment.decisions has them all")
+        if self._others:
+            yield warning(CODE, self._others)
         if min(self._rest) > 0:
             text = f"the last {self._rest[0]} and {self._rest[1]} frames of the videos don't match"
             yield warning(CODE, f"{text}: they are not compared")
@@ -119,7 +126,7 @@ class Survey:
         Videos of one length, whose frames of the same number pass the test, are compared as they are unless
         few frames are left out of both: what the quality hides must not become a fault.
         """
-        straight = _Straight(self._solver) if self._plan.pair_by == "index" else None
+        straight = Straight(self._solver) if self._plan.pair_by == "index" else None
         try:
             self._run(ref, dis, most, straight)
             left = sum(done.leave_out_ref + done.leave_out_dis for done in self.decisions)
@@ -136,9 +143,12 @@ class Survey:
             self.decisions, self.pairs = [], straight.pairs
             self._doubts = Doubts(self._plan.dis.name, self._plan.ref.name)
             self._rest, self._perhaps, self._detours = (0, 0), None, []
+            self._others = other_pictures(straight.aligner, self._plan)
+        elif not self.decisions and not self._began:
+            self._others = other_pictures(self._aligner, self._plan)
         self._doubts.refuse_doubtful(self.pairs)
 
-    def _run(self, ref: Take, dis: Take, most: int, straight: _Straight | None) -> None:
+    def _run(self, ref: Take, dis: Take, most: int, straight: Straight | None) -> None:
         solver, over = self._solver, [False, False]
         sides, takes = (solver.ref, solver.dis), (ref, dis)
         last = _START
@@ -207,7 +217,11 @@ class Survey:
         instead = min(extra, lost)  # frames shown at the place of others, with which they are compared
         if instead:
             moves = _motion(ref, last.ref - max(repeats - 1, 0), now.ref)
-            still = _motion(dis, first, now.dis - 1) < _STANDS * moves
+            # What stands still shows the last frame that matched or, after a cut, the next one.
+            held = [ref[frame] for frame in (last.ref, last.ref + 1) if frame in ref]
+            still = _motion(dis, first, now.dis - 1) < _STANDS * moves and any(
+                correlation(one, dis[first]) > _HOLDS for one in held
+            )
             end = first + instead + repeats - 1
             shown = f"from frame {first} to {end}" if end > first else f"at frame {first}"
             ref_name, dis_name = self._plan.ref.name, self._plan.dis.name
@@ -216,9 +230,10 @@ class Survey:
                 if still
                 else f"{dis_name} shows other pictures than {ref_name} {shown}"
             )
-            self.decisions.append(
-                Decision(self.pairs - repeats, "frozen" if still else "other", statement=said)
-            )
+            done = Decision(self.pairs - repeats, "frozen" if still else "other", statement=said)
+            self.decisions.append(done)
+            if not still and instead >= _SHOWN:
+                self._long.append(done)
             self._passed.append((self.pairs, instead))
             self.pairs += instead
         if extra != lost:
@@ -324,60 +339,6 @@ class Survey:
         too_many = self._rest[1] > 0 and self._solver.hidden
         ends_apart = max(self._rest) > 0
         self._doubts.refuse_untold(self.pairs, ends_apart=ends_apart, too_many=too_many)
-
-
-class _Straight:
-    """Tries frames of the same number as pairs, beside what is solved."""
-
-    def __init__(self, solver: Solver) -> None:
-        self._solver = solver
-        self._aligner = Aligner()
-        self._found = False  # whether they aren't
-        self.pairs = 0
-
-    def add(self) -> None:
-        """Take in the frames that both videos have now."""
-        ref, dis = self._solver.ref, self._solver.dis
-        if self.pairs < max(ref.first, dis.first):  # the videos are too far apart
-            self._found = True
-        while not self._found and self.pairs < min(ref.first + len(ref), dis.first + len(dis)):
-            self._pair(ref.signatures[self.pairs - ref.first], dis.signatures[self.pairs - dis.first])
-
-    def goes_on(self, ref: Take, dis: Take, most: int) -> bool:
-        """Whether they pass the test to the end, where nothing else can be decided."""
-        solver = self._solver
-        if self._found or solver.foreign or self.pairs < max(solver.ref.first, solver.dis.first):
-            return False
-        sides = tuple(
-            itertools.chain(side.signatures[self.pairs - side.first :], _signatures(take))
-            for side, take in ((solver.ref, ref), (solver.dis, dis))
-        )
-        for one, other in itertools.zip_longest(*sides):
-            if most and self.pairs >= most:
-                break
-            if one is None or other is None:
-                return False
-            self._pair(one, other)
-        return self._passes()
-
-    def holds(self, most: int) -> bool:
-        """Whether both videos have the same number of frames, and these pass the test."""
-        ends = [side.first + len(side) for side in (self._solver.ref, self._solver.dis)]
-        same = ends[0] == ends[1] == self.pairs or bool(most)
-        return same and self._solver.straight and not self._solver.foreign and self._passes()
-
-    def _passes(self) -> bool:
-        found = None if self._found else self._aligner.end()
-        return not self._found and (found is None or found.kind == "frozen")
-
-    def _pair(self, ref: Signature, dis: Signature) -> None:
-        self.pairs += 1
-        self._found = self._aligner.add(ref, dis) is not None or self._found
-
-
-def _signatures(take: Take) -> Iterator[Signature]:
-    while (picture := take()) is not None and picture.signature is not None:
-        yield picture.signature
 
 
 def _motion(signatures: Known, first: int, last: int) -> float:

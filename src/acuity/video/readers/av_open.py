@@ -26,7 +26,13 @@ AV_ERRORS: Final = (av.error.FFmpegError, OSError, ValueError, RuntimeError)
 _REFUSED: Final = frozenset(
     ("hls", "applehttp", "dash", "webm_dash_manifest", "concat", "imf", "sdp", "rtsp", "image2", "tty")
 )
-_PLAYLISTS: Final = (b"#EXTM3U", b"ffconcat", b"<MPD", b"v=0\n", b"v=0\r", b"[playlist]")
+# Texts that are no video, by their first characters in lower case, after blanks.
+_PLAYLIST: Final = "a playlist"
+_TEXTS: Final = {
+    **dict.fromkeys((b"#extm3u", b"ffconcat", b"<mpd", b"v=0\n", b"v=0\r", b"[playlist]"), _PLAYLIST),
+    b"<?xml": "XML, such as a playlist",
+    **dict.fromkeys((b"<!doctype html", b"<html"), "a web page"),
+}
 
 # Image formats of film work by FFmpeg's names, and how `ffmpeg` makes BT.709 video of them.
 _FILM: Final = {
@@ -90,11 +96,12 @@ class AvFile:
 def open_container(source: Source, file: AvFile) -> av.container.InputContainer:
     """Open the container; raises FormatError for what is none, or only refers to other files."""
     path = source.path
-    head = source.peek(_HEAD).lstrip(b"\xef\xbb\xbf")
+    head = source.peek(_HEAD)
     if not head:
         raise NoFramesError(f"'{path}' is empty: there is no frame to score")
-    if head.startswith(_PLAYLISTS):
-        raise FormatError(f"'{path}' is a playlist, not a video: pass the video file itself")
+    text = head.lstrip(b"\xef\xbb\xbf \t\r\n").lower()
+    if what := next((what for start, what in _TEXTS.items() if text.startswith(start)), None):
+        raise FormatError(f"'{path}' is {what}, not a video: pass the video file itself")
     if head[8:16] == b"WEBPVP8X" and head[20:21] and head[20] & _WEBP_ANIMATION:
         raise FormatError(
             f"'{path}' is an animated WebP, which FFmpeg can't read: convert it first, to PNG images with"

@@ -52,7 +52,9 @@ def parse_header(line: bytes, name: str) -> VideoInfo:
     try:
         magic, *tags = line.decode("ascii").split(" ")
     except UnicodeDecodeError:
-        raise FormatError(f"'{name}' has a Y4M header that is not text, so the file is damaged") from None
+        raise FormatError(
+            f"'{name}' has a Y4M header that is not text, so the file is damaged: copy or write it again"
+        ) from None
     if magic != Y4M_MAGIC.decode():
         raise FormatError(f"'{name}' is not a Y4M file: it does not start with YUV4MPEG2")
     # Shortened, so that a damaged header can't fill a screen with its error message.
@@ -64,7 +66,9 @@ def parse_header(line: bytes, name: str) -> VideoInfo:
     colour = values.get("C") or hints.get("YSCSS", "420").lower()
     interlace = values.get("I", "?")
     if interlace not in _PROGRESSIVE:
-        raise FormatError(f"'{name}' has the unknown interlacing 'I{interlace}' in its Y4M header")
+        raise FormatError(
+            f"'{name}' has the unknown interlacing 'I{interlace}' in its Y4M header: use Ip, It, Ib, Im or I?"
+        )
     return VideoInfo(
         path=name,
         kind="y4m",
@@ -103,9 +107,15 @@ def _no_line(where: str) -> FormatError:
 def _side(values: dict[str, str], letter: str, name: str) -> int:
     text = values.get(letter)
     if text is None:
-        raise FormatError(f"'{name}' has no {letter} in its Y4M header, so its frame size is unknown")
+        raise FormatError(
+            f"'{name}' has no {letter} in its Y4M header, so its frame size is unknown:"
+            " write it again, with W1920 H1080 say"
+        )
     if not _NUMBER.fullmatch(text):
-        raise FormatError(f"'{name}' has the size '{letter}{text}' in its Y4M header, which is not a number")
+        raise FormatError(
+            f"'{name}' has the size '{letter}{text}' in its Y4M header, which is not a number:"
+            " write it again, with W1920 H1080 say"
+        )
     return int(text)
 
 
@@ -128,7 +138,10 @@ def _rate(text: str | None, name: str) -> Fraction | None:
         return None
     match = _RATIO.fullmatch(text)
     if match is None:
-        raise FormatError(f"'{name}' has the frame rate 'F{text}' in its Y4M header, which is not a ratio")
+        raise FormatError(
+            f"'{name}' has the frame rate 'F{text}' in its Y4M header, which is not a ratio:"
+            " write it again, with F25:1 say"
+        )
     return _ratio(match)
 
 
