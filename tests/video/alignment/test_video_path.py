@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from acuity.video.alignment.path import BLOCK, Costs, Solver, best_path
+from acuity.video.alignment.rules import timed_path
 from acuity.video.picture import Signature
 from effort import examples
 
@@ -156,3 +157,9 @@ def test_a_path_never_goes_back() -> None:
     path, _ = best_path(rng.uniform(0, 20, (40, 50)), Costs.expecting(0, 40, timed=False), ends=True)
     known = pairs(path.tolist())
     assert known == sorted(set(known))
+
+
+def test_frames_of_a_constant_rate_are_found_in_a_reference_that_shows_one_longer() -> None:
+    steady, varying = [0.0, 0.04, 0.08, 0.12, 0.16, 0.2], [0.0, 0.04, 0.16, 0.2]
+    assert timed_path(steady, varying, 0.0).tolist() == [0, 1, -1, -1, 2, 3]
+    assert timed_path(varying, steady, 0.0).tolist() == [0, 1, 4, 5]

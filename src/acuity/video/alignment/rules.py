@@ -61,7 +61,7 @@ def timed_path(dis: Sequence[float | None], ref: Sequence[float | None], late: f
     its, mine = np.array(ref, np.float64), np.array(dis, np.float64) - late
     place = np.searchsorted((its[1:] + its[:-1]) / 2, mine)
     near = np.abs(its[place] - mine) < np.median(np.diff(its)) / 2
-    fresh = np.r_[True, place[1:] > np.maximum.accumulate(place)[:-1]]
+    fresh = np.r_[True, place[1:] > np.maximum.accumulate(np.where(near, place, -1))[:-1]]
     path[near & fresh] = place[near & fresh]
     return path
 
