@@ -121,6 +121,9 @@ def test_moved_pictures_are_not_blamed_on_time(
     if change is cropped:
         with pytest.raises(PairingError, match=words):
             acuity.score(source, dis, align="auto")
+    else:
+        followed = acuity.score(source, dis, align="auto").notes
+        assert [note.text for note in followed if note.code == "geometry"] == [note.text]
 
 
 def test_pictures_that_are_shifted_in_a_pan_are_not_blamed_on_time(tmp_path: Path) -> None:
@@ -175,6 +178,7 @@ def turned(degrees: float, saturation: float = 1.0) -> Callable[[Planes], Planes
     return change
 
 
+@pytest.mark.parametrize("align", ["refuse", "auto"])
 @pytest.mark.parametrize(
     ("change", "code", "words"),
     [
@@ -192,14 +196,14 @@ def test_what_vmaf_does_not_see_is_a_warning(
     change: Callable[[Planes], Planes],
     code: str,
     words: str,
+    align: str,
     source: Path,
     frames: list[Planes],
     tmp_path: Path,
 ) -> None:
     dis = encode(tmp_path / "colours.mp4", [change(planes) for planes in frames], crf=26)
-    notes = [
-        note for note in acuity.score(source, dis).notes if note.code in ("colours", "brightness", "geometry")
-    ]
+    report = acuity.score(source, dis, align=align)
+    notes = [note for note in report.notes if note.code in ("colours", "brightness", "geometry")]
     assert [(note.code, note.level) for note in notes] == [(code, "warning")]
     assert re.search(words, notes[0].text)  # encoders differ by a percent from processor to processor
 

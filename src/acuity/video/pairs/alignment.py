@@ -11,7 +11,7 @@ from acuity.video.alignment.aligner import Aligner
 from acuity.video.alignment.faults import Misalignment
 from acuity.video.alignment.geometry import Transformation
 from acuity.video.notes import Note, warning
-from acuity.video.pairs.likeness import LIKELY, Likeness, moved, relit, zoomed
+from acuity.video.pairs.likeness import LIKELY, Brightness, Likeness, moved, relit, zoomed
 from acuity.video.pairs.pair_plan import PairPlan
 from acuity.video.picture import Picture, Signature
 
@@ -133,8 +133,18 @@ def other_pictures(aligner: Aligner, plan: PairPlan) -> str:
     return f"{text}: they are compared all the same"
 
 
+def lit(brightness: Brightness, plan: PairPlan) -> Iterator[Note]:
+    """The warning of another brightness, if it is another."""
+    if (how := brightness.difference()) is not None:
+        text = f"{plan.dis.name} is {how} than {plan.ref.name}"
+        yield warning("brightness", f"{text}: models count that more or less")
+
+
 class Watch:
-    """Looks at the pairs as they are scored; refuses, or adds one warning."""
+    """Looks at the pairs as they are scored; refuses, or adds one warning.
+
+    Of pictures without signatures, whose times are known to match, it looks at what part they show.
+    """
 
     def __init__(
         self,
@@ -151,7 +161,7 @@ class Watch:
         self._notes = notes
         self._refuse = refuse
         self._aligner: Aligner | None = Aligner()
-        self._likeness = Likeness()
+        self._likeness, self._brightness = Likeness(), Brightness()
         self._moved: Transformation | None = None  # as some pictures seem to be
         self.scored: int | None = None  # pairs, if those after them are only looked at
 
@@ -162,6 +172,7 @@ class Watch:
 
     def add(self, ref: Picture, dis: Picture) -> None:
         found = self._likeness.look(ref, dis)
+        self._brightness.add(ref.signature, dis.signature)
         if found is not None and found.flip and self._aligner is not None:
             self._tell_transformed(found)
         # A pan that is a frame late looks like a picture that was moved: it is told when time isn't to blame.
@@ -186,9 +197,8 @@ class Watch:
             self._tell_transformed(self._moved)
         elif others := other_pictures(aligner, self._plan):
             self._notes.append(warning(CODE, others))
-        elif (how := self._likeness.brightness) is not None:
-            text = f"{self._plan.dis.name} is {how} than {self._plan.ref.name}"
-            self._notes.append(warning("brightness", f"{text}: models count that more or less"))
+        else:
+            self._notes.extend(lit(self._brightness, self._plan))
 
     def leave(self) -> None:
         """No more pairs are wanted, but the videos go on: what the pairs so far show is a warning."""

@@ -102,6 +102,36 @@ def relit(ref: Sequence[Signature], dis: Sequence[Signature], lag: int) -> str |
     return f"{contrast:.0%} of the contrast{black}"
 
 
+class Brightness:
+    """How much brighter or darker a video is than another, by their signatures."""
+
+    def __init__(self) -> None:
+        self._pairs = 0
+        self._differences = np.zeros(_LEVELS)
+        self._cells = np.zeros(_LEVELS)
+
+    def add(self, ref: Signature | None, dis: Signature | None) -> None:
+        """Take in the next pair."""
+        number, self._pairs = self._pairs, self._pairs + 1
+        if number % _EVERY == 0 and ref is not None and dis is not None:
+            level = np.clip((ref.ravel() + 128) * (_LEVELS / 256), 0, _LEVELS - 1).astype(np.intp)
+            self._differences += np.bincount(level, (dis - ref).ravel(), _LEVELS)
+            self._cells += np.bincount(level, minlength=_LEVELS)
+
+    def difference(self) -> str | None:
+        """The difference in words; None if it isn't clear.
+
+        Blur makes dark parts brighter and bright parts darker, so the mean tells.
+        """
+        mean = float(self._differences.sum() / max(self._cells.sum(), 1))
+        if abs(mean) < _LIGHTER or self._pairs <= 2 * _EVERY:  # a few pictures may be anything
+            return None
+        levels = self._differences[self._cells >= _FEWEST] / self._cells[self._cells >= _FEWEST]
+        most = float(np.abs(levels).max(initial=abs(mean)))
+        how = "brighter" if mean > 0 else "darker"
+        return f"{how} by {abs(mean):.0f} of 255 steps, up to {most:.0f} at a level"
+
+
 class Likeness:
     """Looks at pairs; several calls of look() may return what was done to the picture."""
 
@@ -109,8 +139,6 @@ class Likeness:
         self._pairs = 0
         self._kept: deque[tuple[Samples, Samples]] = deque(maxlen=_KEPT)
         self._found: list[Transformation] = []
-        self._differences = np.zeros(_LEVELS)
-        self._cells = np.zeros(_LEVELS)
 
     @property
     def recent(self) -> tuple[list[Samples], list[Samples]]:
@@ -126,11 +154,6 @@ class Likeness:
         if not isinstance(ref, CardPicture) and not isinstance(dis, CardPicture):
             # Copies, because the pictures' own memory is used again.
             self._kept.append((_middle(ref, _KEPT_PART).copy(), _middle(dis, _KEPT_PART).copy()))
-        if number % _EVERY == 0 and ref.signature is not None and dis.signature is not None:
-            level = np.clip((ref.signature.ravel() + 128) * (_LEVELS / 256), 0, _LEVELS - 1).astype(np.intp)
-            off = (dis.signature - ref.signature).ravel()
-            self._differences += np.bincount(level, off, _LEVELS)
-            self._cells += np.bincount(level, minlength=_LEVELS)
         if number not in _LOOKS:
             return None
         if (found := self._transformed(ref, dis)) is None:
@@ -155,20 +178,6 @@ class Likeness:
         # The middle of a symmetric picture may seem to be flipped: ask the whole.
         flipped = found.gain >= LEAST_GAIN and (whole is None or transformation(*whole) is not None)
         return found if flipped else None
-
-    @property
-    def brightness(self) -> str | None:
-        """In words how much brighter or darker the distorted video is; None if it isn't clearly.
-
-        Blur makes dark parts brighter and bright parts darker, so the mean tells.
-        """
-        mean = float(self._differences.sum() / max(self._cells.sum(), 1))
-        if abs(mean) < _LIGHTER or self._pairs <= 2 * _EVERY:  # a few pictures may be anything
-            return None
-        levels = self._differences[self._cells >= _FEWEST] / self._cells[self._cells >= _FEWEST]
-        most = float(np.abs(levels).max(initial=abs(mean)))
-        how = "brighter" if mean > 0 else "darker"
-        return f"{how} by {abs(mean):.0f} of 255 steps, up to {most:.0f} at a level"
 
 
 def _middle(picture: Picture, part: tuple[int, int]) -> Samples:

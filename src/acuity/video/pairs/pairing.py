@@ -139,12 +139,12 @@ class Pairing(PictureSource):
         clock = Clock(self._plan)
         watch = None
         rest: list[Iterator[Picture]] = []
-        if self.options.align in ("refuse", "warn"):
+        if self.options.align != "off":
             watch = Watch(
                 self._plan,
                 self._skips,
                 self.notes,
-                refuse=self.options.align == "refuse",
+                refuse=self.options.align != "warn",
                 bars=lambda: self._looks[0].bars != self._looks[1].bars,
             )
         try:
@@ -175,7 +175,8 @@ class Pairing(PictureSource):
                 yield ref, dis
                 del ref, dis
             if watch is not None:
-                watch.end(*(rest or self._read_on(left, right, watch)))
+                on = self._survey is None  # which has seen all frames
+                watch.end(*(rest or self._read_on(left, right, watch) if on else ()))
         except GeneratorExit:  # interrupted, or an agent stopped the measurement
             if watch is not None:
                 watch.leave()

@@ -16,8 +16,8 @@ from acuity.video.alignment.geometry import Transformation
 from acuity.video.alignment.matching import FLAT, correlation
 from acuity.video.alignment.path import Frames, Solver
 from acuity.video.notes import Note, info, warning
-from acuity.video.pairs.alignment import CODE, Decision, frames_in_words, other_pictures, statement
-from acuity.video.pairs.likeness import moved, zoomed
+from acuity.video.pairs.alignment import CODE, Decision, frames_in_words, lit, other_pictures, statement
+from acuity.video.pairs.likeness import Brightness, moved, zoomed
 from acuity.video.pairs.pair_plan import PairPlan
 from acuity.video.pairs.straight import Straight, Take
 from acuity.video.picture import Signature
@@ -72,6 +72,7 @@ class Survey:
         self._others = ""  # what is told of others, among frames that were matched
         self._moves = 0.0  # the reference's usual motion
         self._likeness: list[float] = []  # correlations of every few pairs
+        self._brightness = Brightness()
         self.decisions: list[Decision] = []
         self.pairs = 0
 
@@ -89,6 +90,7 @@ class Survey:
             yield info(CODE, f"{text}: the report's alignment.decisions has them all")
         if self._others:
             yield warning(CODE, self._others)
+        yield from lit(self._brightness, self._plan)
         if min(self._rest) > 0:
             text = f"the last {self._rest[0]} and {self._rest[1]} frames of the videos don't match"
             yield warning(CODE, f"{text}: they are not compared")
@@ -281,6 +283,7 @@ class Survey:
         """Take in a pair, and try it as those of other runs are."""
         if len(self._likeness) * _SHOWN <= self.pairs:
             self._likeness.append(correlation(ref, dis))
+        self._brightness.add(ref, dis)
         self.pairs += 1
         if (finding := self._aligner.add(ref, dis)) is not None:
             self._tell(finding)
