@@ -247,7 +247,7 @@ class JobDispatcher:
             except NotTaken:
                 tail = worker.tail
             except asyncio.CancelledError:
-                worker.kill()
+                self.pool.kill()  # the loop ends without a stop, as nothing else cancels this
                 raise
             finally:
                 entry.worker = None
