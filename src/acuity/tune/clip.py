@@ -17,7 +17,7 @@ from acuity.video.picture import Picture
 from acuity.video.readers.open import OpenOptions, RawGeometry, open_as
 from acuity.video.readers.reader import BaseReader, RgbTarget, VideoInfo
 
-_RATE_DIGITS: Final = 10_000  # of the denominator of an average rate: encoders take no longer ones
+_RATE_DIGITS: Final = 10_000  # the largest denominator of an average rate: encoders take no larger ones
 
 
 class Part(NamedTuple):
@@ -29,7 +29,7 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Clip:
-    """A source video, and which of its frames are meant."""
+    """A source video, and the frames of it that are selected for an encode."""
 
     path: str
     info: VideoInfo = field(compare=False, repr=False)  # of the whole file
@@ -58,7 +58,7 @@ class Clip:
         return None if self.frames is None else float(self.frames / self.rate)
 
     def of(self, *parts: Part) -> Clip:
-        """The same source, of which only these frames are meant."""
+        """The same source with only these frames selected."""
         for part in parts:
             known = self.info.frames if self.info.frames_exact else None
             if not 0 <= part.start < part.end or (known is not None and part.end > known):
@@ -66,16 +66,16 @@ class Clip:
         return replace(self, parts=parts, led=False)
 
     def shot(self, part: Part) -> Clip:
-        """One part of the source, of which the figures are to be those it has within the whole."""
+        """One part of the source, whose figures are to be those that it has within the whole."""
         return replace(self.of(part), led=True)
 
     def reader(self, *, luma_only: bool = False) -> ClipReader:
-        """The frames meant, in order, as one stream at an even rate."""
+        """The selected frames, in order, as one stream at an even rate."""
         options = OpenOptions(fps=self.fps, guess=True, luma_only=luma_only, stream=self.stream)
         return ClipReader(open_as(self.path, self.geometry, options), self)
 
     def digest(self, memory: DigestCache | None = None) -> str:
-        """SHA-256 of the file's bytes, and of what else decides which frames are meant.
+        """SHA-256 of the file's bytes and of the settings that select its frames.
 
         `memory` knows the digests of large files that other processes have read.
         """
@@ -92,9 +92,9 @@ class Clip:
 
 
 class Times:
-    """When the frames of a clip are shown in its source, in seconds, as far as it was read.
+    """The times of a clip's frames in its source, in seconds, as far as it was read.
 
-    Only those of a variable rate are kept; others follow from the first.
+    With a variable rate all times are kept; with an even rate they follow from the first.
     """
 
     def __init__(self, rate: Fraction, *, variable: bool) -> None:
@@ -112,7 +112,7 @@ class Times:
         return not self._variable
 
     def rate(self, frames: int) -> Fraction:
-        """Frames a second, on average over that many from the first one on."""
+        """Frames a second, on average over the first `frames` frames."""
         if not self._variable or len(self._stamps) < frames:
             return self._rate
         shown = self.at(frames) - self.at(0)
@@ -214,9 +214,9 @@ def open_clip(
 
 
 def _averaged(info: VideoInfo, stream: int | None) -> VideoInfo:
-    """The description of a video of variable rate, with its number of frames and how long they are shown.
+    """The description of a video of variable rate, with its number of frames and its average rate.
 
-    What a container says of such a rate is often that of its shortest frames, so the packets are looked at.
+    Containers often give the rate of the shortest frames instead, so the packets are counted.
     """
     from acuity.video.readers.decoder import Decoder
     from acuity.video.source import open_source
@@ -247,7 +247,7 @@ def upright(info: VideoInfo) -> VideoInfo:
 
 
 def _folder_digest(path: str) -> str:
-    """The digest of images: of the names and bytes of all that the pattern or folder means."""
+    """The digest of all image files that the pattern or folder names."""
     from acuity.video.readers.image_names import find_images
 
     digest = hashlib.sha256()

@@ -119,7 +119,7 @@ class TuneRequest:
                 raise TuneError(*fault)
 
     def check(self) -> None:
-        """Refuse what can be known to be wrong before a file is opened; raises TuneError."""
+        """Refuse values that are wrong whatever the file holds, before it is opened; raises TuneError."""
         if self.pix_fmt is not None:
             split_format(self.pix_fmt)
         if self.framerate is not None:
@@ -136,7 +136,7 @@ class TuneRequest:
                 if (made := self.video_file()) is not None:
                     entry.format_of(made)
             else:
-                find_encoder(name)  # raises, with those that there are
+                find_encoder(name)  # raises an error that lists the encoders there are
 
     def stepped(self, encoder: Encoder) -> Encoder:
         """The encoder with the steps of its quality that are asked for; raises EncoderError."""

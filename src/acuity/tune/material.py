@@ -44,7 +44,7 @@ class Material:
         }
 
     def range(self, point: Point) -> dict[str, Any]:
-        """Which frames of the source the answer is about; what was sampled of them is said apart."""
+        """The frames of the source that the answer is about, sampled or not."""
         return covered(self.whole, point.frames if self.sample is None else self.sample.total_frames)
 
     def notes(self, point: Point, target: Target) -> list[str]:
@@ -77,7 +77,7 @@ def covered(clip: Clip, frames: int) -> dict[str, Any]:
 
 
 def part_notes(clip: Clip) -> list[str]:
-    """What people must know if only the first frames of a source were looked at."""
+    """A note on an answer that is about the first frames of a source only."""
     if clip.parts is None:
         return []
     end, total = clip.parts[-1].end, clip.info.frames

@@ -102,7 +102,7 @@ class Tally:
 
     @contextmanager
     def encode(self, title: str) -> Iterator[Callable[[int, int | None], None]]:
-        """Count an encode while it runs, by the function that it calls with its frames and their total."""
+        """Count an encode for the `with` block; its function takes the frames done and their total."""
         with self._lock:
             self._begun += 1
             number = self._begun

@@ -63,6 +63,6 @@ def is_usable(encoder: Encoder) -> bool:
 
 
 def _why_unusable(encoder: Encoder) -> str | None:
-    from acuity.tune.encoders.external import why_unusable  # which loads PyAV, and encoding.py on top of this
+    from acuity.tune.encoders.external import why_unusable  # loads PyAV and encoding.py
 
     return why_unusable(encoder)

@@ -1,4 +1,4 @@
-"""What goes into a file beside the encoded video: streams of the source that its format can hold."""
+"""The streams of a source that go into a file beside the encoded video, as far as its format holds them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _COPIED: Final = ("audio", "subtitle")
 _TEXT: Final = ("subrip", "ass", "webvtt", "mov_text", "text")  # codecs of subtitles that are words
-_TEXT_OF: Final = {"mp4": "mov_text", "mov": "mov_text", "webm": "webvtt"}  # the one that a format holds
+_TEXT_OF: Final = {"mp4": "mov_text", "mov": "mov_text", "webm": "webvtt"}  # the one for each format
 INTERLEAVED: Final = 5  # seconds by which packets of one time may be apart in a file
 
 # Bytes that a container adds, as a rule: to a file, to a stream, and to a packet.
@@ -76,7 +76,7 @@ def _chapters(source: InputContainer, stream: Stream) -> bool:
 
 
 def from_start(clip: Clip) -> bool:
-    """Whether the frames meant are all of the source, or its first ones: the rest can be cut there."""
+    """Whether the selected frames are all of the source, or its first: other streams can end with them."""
     return clip.parts is None or (len(clip.parts) == 1 and clip.parts[0].start == 0)
 
 

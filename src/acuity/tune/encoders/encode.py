@@ -1,4 +1,4 @@
-"""Decides what a clip becomes before it is encoded (size, format, colour tags), and starts the encode."""
+"""Decides the form of a clip's pictures for an encoder (size, format, colours), and starts the encode."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _SAME_SHAPE: Final = 0.01  # sizes this close keep the aspect of their samples
 
 @dataclass(frozen=True, slots=True)
 class PictureForm:
-    """What a clip becomes before it is encoded: size, format, times and colour tags."""
+    """The form that a clip's pictures get before they are encoded: size, format, times and colour tags."""
 
     width: int
     height: int
@@ -49,7 +49,7 @@ class PictureForm:
 
     @classmethod
     def of(cls, clip: Clip, settings: EncoderSettings) -> PictureForm:
-        """The target of a clip; raises TuneError if the encoder can't take it."""
+        """The form for a clip; raises TuneError if the encoder can't take it."""
         info = clip.info
         width, height = settings.size or (info.width, info.height)
         if width > info.width or height > info.height:
@@ -83,7 +83,7 @@ class PictureForm:
         )
 
     def steps(self, info: VideoInfo) -> list[Step]:
-        """The conversions of the clip's pictures to this target."""
+        """The conversions of the clip's pictures to this form."""
         full = bool(self.full_range)
         sized = (info.width, info.height) == (self.width, self.height)
         if not sized or info.format.depth != self.format.depth:
@@ -173,7 +173,7 @@ def _aspect(info: VideoInfo, width: int, height: int) -> Fraction | None:
 
 
 def job_of(settings: EncoderSettings, quality: float, target: PictureForm) -> Job:
-    """What the encoder is told before its first frame."""
+    """The job of an encode: all that the encoder is told before its first frame."""
     encoder = settings.encoder
     options = settings.encoder_options(quality)
     threads = settings.thread_count
@@ -202,7 +202,7 @@ def job_of(settings: EncoderSettings, quality: float, target: PictureForm) -> Jo
 
 
 def encode_notes(clip: Clip, settings: EncoderSettings, target: PictureForm) -> Iterator[Note]:
-    """What people must know of an encode before they trust its score or its look."""
+    """Warnings that people need before they trust an encode's score or its look."""
     name = settings.encoder.name
     if clip.hdr10 and not clip.hdr10.parameters(name):
         yield warning("hdr10", f"{name} has no place for the HDR10 metadata of '{clip.path}'")

@@ -37,7 +37,7 @@ class Sink(Protocol):
     def __call__(self, packet: Packet) -> None: ...
 
 
-_LOOK: Final = 0.1  # seconds between two looks at whether to stop
+_LOOK: Final = 0.1  # seconds between two checks for a stop
 
 
 class EncodedReader(BaseReader):
@@ -87,7 +87,7 @@ class EncodedReader(BaseReader):
             raise
 
     def _describe(self, first: av.VideoFrame) -> VideoInfo:
-        """What a container with the packets would say of them."""
+        """The description that a container with the packets would give."""
         decoder = self._decoder
         assert decoder is not None
         target = self._target  # its tags are in the container where the codec has no place for them
@@ -110,12 +110,12 @@ class EncodedReader(BaseReader):
 
     @property
     def encode_seconds(self) -> float:
-        """The CPU time of the encoder, all its threads; of an ffmpeg, wall time."""
+        """The CPU time of all the encoder's threads; for an external ffmpeg, wall time."""
         return 0.0 if self._encoding is None else self._encoding.seconds
 
     @property
     def rate(self) -> Fraction:
-        """Frames a second, on average; that of the source for a sample of it."""
+        """Frames a second, on average; for a sample, the rate of the whole source."""
         parts = self._clip.parts
         one = parts is not None and len(parts) == 1
         return self._feeder.times.rate(len(self._sizes)) if one else self._clip.rate
@@ -145,7 +145,7 @@ class EncodedReader(BaseReader):
     def close(self) -> None:
         self._closed = True
         if self._encoding is not None:
-            self._encoding.close()  # which makes the feeder's and read()'s waiting end
+            self._encoding.close()  # ends the waiting of the feeder and of read()
         self._feeder.close()
         with self._lock:
             self._decoded.clear()
@@ -232,6 +232,6 @@ class Feeder:
                 del picture  # or its buffer stays in use while this thread waits
             with contextlib.suppress(BrokenPipeError, ValueError):
                 encoding.finish()
-        except BaseException as error:  # of the source: receiving would wait for packets that never come
+        except BaseException as error:  # reading failed: without close(), receiving would wait for ever
             self.error = error
             encoding.close()

@@ -1,4 +1,4 @@
-"""Encoder: what is known of one encoder. EncoderSettings: how it is used, all but the quality."""
+"""Encoder: the facts about one encoder. EncoderSettings: how it is used, except for the quality."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Encoder:
 
     @property
     def last_step(self) -> int:
-        """Steps go from 0, the best quality, to this, the worst."""
+        """The step of the worst quality; step 0 is the best."""
         return round(abs(self.worst - self.best) / self.stride)
 
     def quality(self, step: int) -> float:

@@ -127,7 +127,7 @@ def end_idle_processes() -> None:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What an encoder is told before its first frame; colour tags by FFmpeg's numbers."""
+    """All that an encoder is told before its first frame; colour tags by FFmpeg's numbers."""
 
     encoder: str
     options: dict[str, str]
@@ -239,9 +239,9 @@ class PyavEncoding:
         return None
 
     def _hear(self) -> None:
-        """Take the next message: what belongs to the stream is kept, anything else is for receive()."""
+        """Take the next message: headers of the stream are kept here, any other message is for receive()."""
         if self._headers is None:
-            self.extradata  # noqa: B018  # which takes the first
+            self.extradata  # noqa: B018  # takes the first message
             return
         message = self._message()
         if message[0] == wire.HEADER:

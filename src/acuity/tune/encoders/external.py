@@ -30,10 +30,10 @@ from acuity.video.readers.av_open import AV_ERRORS
 from acuity.video.readers.container_info import MATRICES, PRIMARIES, TRANSFERS
 
 VARIABLE: Final = "ACUITY_FFMPEG"
-_SECONDS: Final = 20.0  # that a list or a probe may take
+_SECONDS: Final = 20.0  # the most that a list or a probe may take
 _PROBE: Final = (320, 240)  # the least that hardware takes
 _AHEAD: Final = 64  # packets that wait to be decoded
-_TAIL: Final = 8192  # bytes of its last words
+_TAIL: Final = 8192  # bytes of the program's latest error output that are kept
 # Containers that can be read as they are written; MPEG-TS where NUT has no name for the codec.
 _STREAMED: Final = {"vvc": "mpegts"}
 _RANGES: Final = {1: "tv", 2: "pc"}
@@ -86,7 +86,7 @@ def _version(named: str) -> str:
 
 @cache
 def _listed(named: str) -> frozenset[str]:
-    """The second words of all lines of its list, among which are the names of its encoders."""
+    """The second word of each line of the program's list: the encoders' names are among them."""
     lines = map(str.split, _asked(named, "-encoders").splitlines())
     return frozenset(words[1] for words in lines if len(words) > 1)
 
@@ -226,7 +226,7 @@ class ExternalEncoding:
                     file.close()
 
     def last_words(self) -> str:
-        """What it wrote: the first line that says something, because the others follow from it."""
+        """The first telling line of the program's error output; later lines follow from that error."""
         if self._child.poll() is not None:
             self._threads[0].join(1.0)
         lines = [line.strip() for line in self._tail.decode("utf-8", "replace").splitlines() if line.strip()]
@@ -259,7 +259,7 @@ class ExternalEncoding:
             self._put(error)
 
     def _counted(self, packet: Packet, first: int, dts: int) -> Packet:
-        """The packet with frames as the unit of its times; it is decoded in turn, so that time is counted."""
+        """The packet with its times in frames; `dts`, its time of decoding, counts the packets."""
         assert packet.pts is not None
         counted = packet_of(packet)
         counted.pts, counted.dts = round((packet.pts - first) * packet.time_base * self._rate), dts

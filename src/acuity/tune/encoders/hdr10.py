@@ -21,7 +21,7 @@ _LIGHT: Final = struct.Struct("=2I")
 _CHROMATICITY: Final = 50000  # of bitstreams
 _LUMINANCE: Final = 10000
 
-# How the libraries call the two.
+# The libraries' names for the mastering display and the light levels.
 _NAMES: Final = {
     "libx264": ("mastering-display", "cll"),
     "libx265": ("master-display", "max-cll"),
@@ -67,7 +67,7 @@ class Hdr10:
 
 
 def read_hdr10(path: str, stream: int | None) -> Hdr10:
-    """What the first frame of a container says; empty if it says nothing."""
+    """The metadata of a container's first frame; empty if it has none."""
     # One thread, which marks damage itself: several would raise UncertainDamage, and have nothing to do.
     with closing(Decoder(open_source(path), threads=1, stream=stream)) as decoder:
         try:

@@ -255,7 +255,7 @@ class VideoFile:
     def _write_others(self, until: Fraction | None, overdue: int = 0) -> None:
         """Write the packets of the other streams up to a time; None: all that are left.
 
-        Streams may be so many seconds apart: packets are looked at until one is as late as that.
+        Packets of one time may be up to `overdue` seconds apart, so reading goes on until one is later.
         """
         while packet := self._waiting or next(self._others, None):
             self._waiting = None

@@ -53,7 +53,7 @@ def main() -> None:
     with contextlib.suppress(Ended, BrokenPipeError):
         while True:
             _carry_out(read_document(frames), frames, tell)
-    # Without giving memory back piece by piece: an encoder that was not flushed takes long to close.
+    # Not a normal exit: that would close the encoder, which takes long if it was not flushed.
     os._exit(0)
 
 

@@ -14,12 +14,12 @@ from acuity.tune.encoders.encoder import Encoder
 from acuity.tune.encoders.encoding import PyavEncoding, encode_gray, gray_job
 from acuity.tune.encoders.external import program_version
 
-# What encoders write about themselves into the bitstream.
+# The names and versions that encoders write into the bitstream.
 _SIGNED: Final = {
     "libx264": re.compile(rb"x264 - (core \d+(?: r\d+)?(?: [0-9a-f]{6,})?)"),
     "libx265": re.compile(rb"x265 \(build \d+\) - ([^:\s]+)"),
 }
-# What the others answer when they are asked: a part of the library's file name, and the function.
+# Other encoders return their version: a part of the library's file name, and the function to call.
 _ASKED: Final = {
     "libsvtav1": ("SvtAv1Enc", "svt_av1_get_version"),
     "libvpx-vp9": ("libvpx", "vpx_codec_version_str"),

@@ -122,7 +122,7 @@ class Ladder:
         return variant(self.name(sample), self.clip, sample, head, sample.timeline, planned=True)
 
     def name(self, sample: LadderSample) -> str:
-        """The rung's name; one that another rung has too gets the quality behind it."""
+        """The rung's name, with its quality at the end if another rung has the same name."""
         same = [other for other in self.renditions if other.name == sample.name]
         return sample.name if len(same) < 2 else f"{sample.name}_{sample.crf}"
 

@@ -127,7 +127,7 @@ def package_ladder(
     clip: Clip | None = None,
     pool: str = "mean",
 ) -> Package:
-    """Encode a ladder's rungs into a new folder. `clip` is what is encoded, if not what was sampled."""
+    """Encode a ladder's rungs into a new folder. `clip`, if given, is encoded instead of the ladder's own."""
     clip = clip or ladder.clip
     check_rate(clip)
     path = check_folder(folder)
@@ -200,7 +200,7 @@ def _write_playlists(folder: str, variants: list[Variant], audio: AudioTrack | N
 
 @contextlib.contextmanager
 def _beside(path: str) -> Iterator[str]:
-    """A folder beside that gets the name at the end; on failure or interrupt nothing is left of it."""
+    """A temporary folder beside `path`, renamed to it at the end; a failure or interrupt removes it."""
     parent, name = os.path.split(path)
     temporary = os.path.join(parent, f".{name[:100]}.{os.urandom(4).hex()}.tmp")
     try:
@@ -225,7 +225,7 @@ _FRAGMENT: Final = Fraction(1, 2)  # seconds: segments of sound begin at most so
 def copy_sound(
     clip: Clip, folder: str, seconds: Fraction, start: Fraction, check: Callable[[], None]
 ) -> tuple[AudioTrack | None, list[str]]:
-    """Copy the source's default sound into `folder`, as segments; what there is to say about it.
+    """Copy the source's default sound into `folder` as segments; returns the track, and notes about it.
 
     `start` is when the video begins in the source; `check` is called with each packet, and may raise.
     """

@@ -234,7 +234,7 @@ def _template(timeline: SegmentTimes) -> list[str]:
 
 
 def _colour(variant: Variant) -> list[str]:
-    """What a player needs to show HDR. One that doesn't know PQ must not play it; HLG looks fair without."""
+    """The colour tags of HDR. A player that doesn't know PQ must not play it; HLG looks fair without."""
     kind = {"PQ": "EssentialProperty", "HLG": "SupplementalProperty"}.get(video_range(variant.transfer))
     if kind is None:
         return []

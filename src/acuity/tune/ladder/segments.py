@@ -40,10 +40,10 @@ _HEADERS: Final = (b"ftyp", b"moov")
 
 
 class SegmentFiles(io.RawIOBase):
-    """What a muxer writes into: complete boxes go to the file of the segment that they belong to."""
+    """The file that a muxer writes to: complete boxes go on to the file of the segment they belong to."""
 
     def __init__(self, folder: str, seconds: Fraction) -> None:
-        """`seconds` is the length of a segment; it begins with the first fragment from there on."""
+        """Segment n, counted from 0, begins with the first fragment at or after n times `seconds`."""
         super().__init__()
         self._folder = folder
         self._seconds = seconds
@@ -207,7 +207,7 @@ def timescale_of(moov: bytes) -> int:
 
 
 def ticks_of(moof: bytes) -> int:
-    """How long a fragment is."""
+    """The length of a fragment in ticks."""
     track = _find(moof[8:], b"traf")
     header, run = _find(track, b"tfhd"), _find(track, b"trun")
     flags = int.from_bytes(header[1:4], "big")

@@ -41,10 +41,10 @@ CLOSE: Final = 0.5  # VMAF above a target that is near enough
 _SATURATES: Final = (
     50.0  # VMAF from which on a step gains less than the one before; below, curves are S-shaped
 )
-_OFF: Final = 0.25  # part of the distance of two rungs by which a sample may be beside the place of one
-_FALLING: Final = 1.5  # steps for each that a curve would need if it kept its slope, which falls
-_REACH: Final = 2  # times the distance of the last two samples, as far as it makes sense to go beyond them
-_PART: Final = 0.6  # of the encodes of a sweep for each target: the most that are made
+_OFF: Final = 0.25  # how far a sample may be from a rung's place, as a part of the distance of two rungs
+_FALLING: Final = 1.5  # steps to take for each that a constant slope would need: slopes fall
+_REACH: Final = 2  # times the distance of the last two samples: the farthest step beyond them
+_PART: Final = 0.6  # of the whole grid's encodes, for each target: the most that are made
 _ROUNDS: Final = 4  # of samples between those of the grid; those towards a target are halved after so many
 
 
@@ -98,7 +98,7 @@ class Sweep:
         return [sample for steps in self._known.values() for sample in steps.values()]
 
     def add(self, size: Size, step: int, bitrate_kbps: float, vmaf: float) -> None:
-        """Take the figures of a sample. Those that failed are simply not added."""
+        """Add the figures of a sample; samples that failed are not added."""
         self._known[size][step] = MeasuredPoint(size, step, bitrate_kbps, vmaf)
 
     def next(self) -> list[Wish]:
@@ -182,7 +182,7 @@ class Sweep:
         return list(dict.fromkeys(wish for wish in wishes if wish is not None and wish not in self._tried))
 
     def _towards_target(self, hull: Sequence[MeasuredPoint], target: float) -> Wish | None:
-        """A sample that reaches a target by less than the hull's."""
+        """A sample that exceeds a target by less than the hull's does."""
         reaching = next((sample for sample in hull if sample.vmaf >= target), None)
         if reaching is None:
             return self._beyond(hull[-1], target)
@@ -201,7 +201,7 @@ class Sweep:
         return self._unless_known(reaching.size, step, reaching.step, short.step)
 
     def _beyond(self, best: MeasuredPoint, target: float) -> Wish | None:
-        """A better sample than any of the grid, if the target may be within its reach."""
+        """A sample of better quality than the grid's, if it may reach the target."""
         known = sorted(self._known[best.size].values(), key=lambda sample: sample.step)
         if known[0] != best:
             return None
@@ -214,7 +214,7 @@ class Sweep:
         return Wish(best.size, step) if step < best.step else None
 
     def _below(self, reaching: MeasuredPoint, target: float) -> Wish | None:
-        """A worse sample than any of the grid, for a target that all of them of a size reach."""
+        """A sample of worse quality than the grid's, for a target that all samples of its size reach."""
         known = sorted(self._known[reaching.size].values(), key=lambda sample: -sample.step)
         span, slope = self._slope(known)
         steps = min((reaching.vmaf - target) / slope, _REACH * span) if slope and slope > 0 else _REACH * span

@@ -31,7 +31,7 @@ class Cache(CacheFile):
     def put(self, key: str, point: Point, *, source: str = "", maker: str = "") -> None:
         """Keep a point, and delete what was used longest ago.
 
-        `source` is the key of what was encoded and scored, `maker` says by what, for of_source().
+        of_source() finds it by `source`, the key of the clip and its scoring; `maker` names what encoded it.
         """
         head, arrays = _packed(point)
         self.keep(key, head, arrays, source=source, maker=maker)

@@ -185,7 +185,7 @@ def scores_of(report: ScoreReport) -> dict[str, NDArray[np.float64]]:
 
 
 def _luma_is_enough(scoring: PointScoring) -> bool:
-    """Whether nothing that is measured looks at chroma: then none is decoded, scaled or compared."""
+    """Whether the figures need luma only: then no chroma is decoded, scaled or compared."""
     if scoring.metrics or scoring.viewing is not None:
         return False
     if scoring.model == AUTO:

@@ -118,7 +118,7 @@ def _rows(
 
 @contextmanager
 def _failing(row: dict[str, Any]) -> Iterator[None]:
-    """Make an error that of the row, so that the others go on."""
+    """Put an error into the row, so that the other rows go on."""
     try:
         yield
     except AcuityError as error:

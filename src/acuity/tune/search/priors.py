@@ -95,13 +95,13 @@ def _linear(typical: float, slope: float, spread: float) -> _Family:
 
 
 def _ratio(typical: float, slope: float, spread: float) -> _Family:
-    """A figure up to 1: its distance from there, in powers of e."""
+    """A figure with 1 as its best: the logarithm of its distance from 1."""
     scale = Scale(lambda figure: -math.log(max(1.002 - figure, 1e-4)), top=-math.log(0.00201))
     return _Family(scale, typical, slope, spread)
 
 
 def _fault(typical: float, slope: float, spread: float) -> _Family:
-    """A figure from 0, of which less is better: in powers of e, but for the least."""
+    """A figure with 0 as its best: its logarithm, flattened near 0."""
     scale = Scale(lambda figure: -math.log(max(figure, 0.0) + 0.1), top=-math.log(0.101))
     return _Family(scale, -math.log(typical + 0.1), slope, spread)
 

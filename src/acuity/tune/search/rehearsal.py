@@ -47,7 +47,7 @@ def expected_encodes(
     starts: Places,
     edges: tuple[int, int],
 ) -> Array:
-    """The encodes that a search is expected to take which goes on at each of the starts.
+    """The number of encodes that a search is expected to take, for each start that it may go on from.
 
     `starts` are indices into `places`, whose beliefs are given. On each drawn curve the search is played to
     its end, or nearly: after its first encode it goes where it is most likely to end.

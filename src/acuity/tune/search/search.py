@@ -192,7 +192,7 @@ class Search:
 
     @property
     def _alone(self) -> bool:
-        """Whether one figure is all there is, and another could speak for or against it."""
+        """Whether only one figure is known, and a second one could confirm or refute it."""
         return len(self._inside()) == 1 and self._high_edge - self._low_edge > 2
 
     def _open(self, low: int, high: int) -> Places:

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 Kind = Literal["quality", "bitrate", "size"]
 
 
-# Of a column: how near to the target a point may be for the search to end, and the figure of a perfect
-# encode. Scores crowd before a perfect one, so that less is near there.
+# For each column: the tolerance of a search, and the figure of a perfect encode. Scores crowd near that
+# figure, so the tolerance is smaller there.
 _SCALES: Final = {
     **dict.fromkeys(("psnr_y", "xpsnr_w", "psnr_hvs", "float_ansnr", "ciede2000"), (0.2, math.inf)),
     **dict.fromkeys(("float_ssim", "float_ms_ssim"), (0.001, 1.0)),
@@ -30,7 +30,7 @@ _SCALES: Final = {
     **dict.fromkeys(("speed_chroma_uv", "speed_temporal"), (0.1, 0.0)),
 }
 _SCORES: Final = (0.5, 100.0)  # of VMAF, and of other scores of 0 to 100
-_NEAR_PERFECT: Final = 0.25  # of the distance from a target to a perfect figure: as much is near to it
+_NEAR_PERFECT: Final = 0.25  # tolerance, as a part of the distance from a target to the perfect figure
 _LIMIT_TOLERANCE: Final = 0.02  # of a bitrate or a size: this part of it
 
 _BY_KEY: Final = {metric.key: metric for metric in METRICS.values() if metric.key}

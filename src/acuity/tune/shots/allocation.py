@@ -28,7 +28,7 @@ class ShotChoice(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """What a shot's qualities cost and give."""
+    """The choices for a shot: the bits and the score of each quality."""
 
     frames: int
     choices: tuple[ShotChoice, ...]
@@ -44,7 +44,7 @@ def mean_score(curves: Sequence[Curve], chosen: Sequence[ShotChoice]) -> float:
     return math.fsum(weighted) / sum(curve.frames for curve in curves)
 
 
-_GAIN: Final = 1e-9  # what counts as one, beyond rounding
+_GAIN: Final = 1e-9  # the least gain that counts; smaller ones are rounding
 
 
 @dataclass(frozen=True, slots=True)

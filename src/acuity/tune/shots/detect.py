@@ -34,7 +34,7 @@ THRESHOLD: Final = 0.02
 MIN_SECONDS: Final = 0.5
 
 _FULL_RANGE: Final = 255.0  # signatures are in steps of 8-bit samples
-_FLASH: Final = 4  # frames that a flash may last, and one
+_FLASH: Final = 4  # one more than the frames that a flash may last
 _STANDS_OUT: Final = 2.5  # times the changes around it
 _UNLIKE: Final = 1 / 3  # of the threshold, for pictures that have nothing in common
 _CORRELATED: Final = 0.5  # from which on pictures have something in common
@@ -186,9 +186,9 @@ def _survey(
 
 
 def _worthwhile(changes: Sequence[float], frame: int, firsts: Sequence[int], threshold: float) -> bool:
-    """Whether a frame may be a cut by its change alone, which is no less than the one that counts.
+    """Whether a frame's change from the one before is large enough for a cut.
 
-    It spares the comparisons of _consider(), which are many, wherever every frame changes a lot.
+    _consider() takes the least of many such changes, so a frame that fails here need not be compared there.
     """
     if changes[frame] < threshold * _UNLIKE:
         return False

@@ -1,4 +1,4 @@
-"""What makes encodes of several shots one stream: settings, one codec configuration, and times that go on.
+"""Makes encodes of several shots one stream: settings, one codec configuration, and times that go on.
 
 A decoder gets its configuration (H.264's and H.265's parameter sets, AV1's sequence header) once, at the
 beginning of a file. So it must be the same in all shots, whatever their quality. It then holds for every
@@ -36,7 +36,7 @@ _REMARKS: Final[Mapping[str, tuple[int, int, frozenset[int]]]] = {
 
 
 def for_stitching(settings: EncoderSettings) -> EncoderSettings:
-    """The settings with what makes the encodes of all qualities one stream."""
+    """The settings with the options that give the encodes of all qualities one configuration."""
     wanted = _SAME_CONFIGURATION.get(settings.encoder.name, ())
     return replace(settings, options=settings.options + tuple(o for o in wanted if o not in settings.options))
 
@@ -65,7 +65,7 @@ def check_one_configuration(settings: EncoderSettings, configurations: Mapping[f
 
 
 def essential(codec: str, extradata: bytes) -> bytes:
-    """The configuration without remarks in it."""
+    """The configuration without units of supplemental information."""
     if codec not in _REMARKS:
         return extradata
     shift, mask, remarks = _REMARKS[codec]

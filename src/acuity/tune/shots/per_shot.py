@@ -62,7 +62,7 @@ def plan_per_shot(
     """The plan of a clip.
 
     With division "each" every shot meets the target; with "mean" the clip does, with the fewest bits;
-    "bitrate" is the best that a given `bitrate_kbps` allows. `max_encodes` are those of one shot.
+    "bitrate" is the best that a given `bitrate_kbps` allows. `max_encodes` is the limit for one shot.
     A target that can't be reached gives the best there is, with `met` False and a note.
     """
     division = "bitrate" if bitrate_kbps is not None else division or "each"
@@ -249,7 +249,7 @@ class _Job:
             return False
         if budget is None:
             return sure.bits <= believed.bits * (1 + _NEAR)
-        # By the slope, what the bits that are left would give.
+        # The slope turns the score that is still missing into the bits that it is worth.
         left = (believed.score - sure.score) / believed.slope * 1e6 if believed.slope else math.inf
         return left <= budget * _NEAR
 
@@ -269,7 +269,7 @@ class _Job:
         }
 
     def _worth(self, values: Floats) -> float:
-        """What figures of frames are worth on average: more is better."""
+        """The mean worth of frames' figures: more is better."""
         worth = float(np.mean(_SUMMANDS[self.target.pool](values)))
         return -worth if self.target.lower_is_better else worth
 
@@ -292,7 +292,7 @@ class _Job:
 
 
 class MeasuredShot(NamedTuple):
-    """What an encode of a shot gave."""
+    """The bits and the score of one encode of a shot."""
 
     bits: float
     score: float  # more is better
