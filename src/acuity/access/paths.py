@@ -273,7 +273,7 @@ class AllowedPaths:
     def _root_of(self, path: Path) -> Path | None:
         """The innermost root above the path, unless it is private; a root is not under itself.
 
-        That of a single file is the folder that it is in.
+        The root of a single allowed file is the folder that it is in.
         """
         if ".." in path.parts:
             return None
@@ -304,14 +304,14 @@ class AllowedPaths:
         return PathError(f"path {shown(text)} {reason}")
 
     def _outside(self, text: str) -> PathError:
-        """The reference's sentence; the operator can set a variable, so a client is told what it can do."""
+        """The reference server's sentence, which is for the operator, and what the client itself can do."""
         sentence = f"path {shown(text)} not under an allowlisted root; {self._extend_by} to extend."
         if self._listed_by is not None:
             sentence += f" {self._listed_by} shows what can be read: pass a path as it has them, in full."
         return PathError(sentence)
 
     def _missing(self, path: Path) -> str:
-        """What to do about a file that isn't there."""
+        """The remedy for a file that isn't there."""
         kind = next((word for word, suffix in KINDS.items() if path.suffix.lower() == suffix), None)
         if self._listed_by is not None and kind is not None:
             return f"; {self._listed_by} with kind={kind} shows what is there"
@@ -341,7 +341,7 @@ def _is_plain(path: Path) -> bool:
 
 
 def _size_of(folder: Path, most: int) -> int:
-    """The bytes of all files in a folder; counting ends above `most`. Each is counted as a page at least."""
+    """The bytes of all files in a folder; counting ends above `most`. Each counts as a page at least."""
     total = 0
     for place, _, names in os.walk(folder):
         total += _LEAST

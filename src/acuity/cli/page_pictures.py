@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from acuity.scoring.report import ScoreReport
     from acuity.scoring.request import Request
 
-Shown: TypeAlias = "tuple[list[PagePicture], str | None]"  # and why there are none
-Watch: TypeAlias = "Callable[[Interruptible], None]"  # is told whom a signal should ask to end
+Shown: TypeAlias = "tuple[list[PagePicture], str | None]"  # the pictures, or why there are none
+Watch: TypeAlias = "Callable[[Interruptible], None]"  # gets the work that a signal should end
 PAGE: Final = "html"  # the format that shows pictures
 DEFAULT: Final = 6
 MOST: Final = 32

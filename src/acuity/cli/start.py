@@ -20,7 +20,7 @@ from typing import Final, NamedTuple
 _COMPUTING: Final = frozenset({"score", "compare"})
 _TAKES_CARDS: Final = ("auto", "cuda")
 # Options that end or change the use of cards, without their dashes and with dashes between words. They may be
-# abbreviated, and who uses other ones with these beginnings only starts more slowly.
+# abbreviated; another option that begins like one of them only makes the start slower.
 _SWITCHES: Final = ("no-cuda", "help", "version", "list-backends")
 _VALUES: Final = ("backend", "device", "gpumask")
 _LEAST: Final = 3  # letters of an abbreviation

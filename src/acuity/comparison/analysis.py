@@ -1,4 +1,4 @@
-"""What the rows of a comparison say beside each other: places and ties, differences, BD-rates.
+"""Analyses the rows of a comparison together: places and ties, differences, BD-rates.
 
 Means of different frames say nothing about each other: an encode that ends before a difficult scene has the
 higher mean and is not the better one. So encodes are ranked on the frames that all of them have; one that has
@@ -39,7 +39,7 @@ class RankedRows(NamedTuple):
 
     @property
     def basis(self) -> str | None:
-        """On what the rows are ranked, unless on all that they have."""
+        """The frames that the rows are ranked on, in words; None if these are all frames of all rows."""
         some_lack = any(len(_known(row)) != len(self.frames) for row in self.rows)
         return f"ranked on {len(self.frames):,} common frames" if some_lack else None
 

@@ -63,14 +63,14 @@ def run_comparison(
 
 
 def _about_rates(rows: list[CompareRow]) -> Iterator[str]:
-    """What the bitrates are of where a part of the frames is scored."""
+    """Notes on the bitrates where only a part of the frames is scored."""
     yield "bitrates are those of the frames that are scored, sizes are of whole files"
     if unknown := [row.name for row in rows if row.kbps is None and row.report is not None]:
         yield f"no bitrate of {listed(unknown)}: which packets have the frames that are scored isn't known"
 
 
 def _check_references(encodes: Encodes) -> None:
-    """Refuse references of which none is there: one sentence instead of a row for each encode."""
+    """Refuse references that are all missing: one sentence instead of a row for each encode."""
     references = list(dict.fromkeys(pair.reference for pair in encodes.pairs))
     if not any(os.path.exists(path) or is_pattern(path) or is_web_address(path) for path in references):
         which = f"the reference {quoted(references[0])} does" if len(references) == 1 else "the references do"
@@ -86,7 +86,7 @@ def _check_against(against: str | None, encodes: Encodes, find: Finder) -> None:
 
 
 def check_scoring(scoring: Request) -> None:
-    """Raise what is wrong with all pairs alike, which would be the error of every row otherwise."""
+    """Raise an error that concerns all pairs alike; every row would have it otherwise."""
     opened = open_backend(scoring.backend, scoring.excluded_backends, scoring.cpu, scoring.device)
     open_decoder(scoring.decoder, opened.devices)
     find_metrics(scoring.metrics)

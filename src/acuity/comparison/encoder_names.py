@@ -16,7 +16,7 @@ from acuity.text import note, quoted
 
 AUTO: Final = "auto"
 _GROUP: Final = "encoder"
-# What a name ends in that says how much was spent: a bitrate, a quality, or the height of a rung.
+# The end of a name that says how much was spent: a bitrate, a quality, or the height of a rung.
 _SETTING: Final = (
     r"(?:\d+(?:\.\d+)?(?:k|m|kb|mb|kbps|mbps|kbit|mbit)|(?:crf|cqp|cq|qp|q|br|b|vbr|cbr)[-_=]?\d+(?:\.\d+)?k?"
     r"|\d{3,4}p\d{0,3}|\d+)"
@@ -51,7 +51,7 @@ SOURCES: Final[Mapping[str, Finder]] = {
 
 
 def encoder_finder(source: str, paths: Sequence[str] = ()) -> Finder:
-    """What finds the encoder of a path, given the reader's description of the video; raises InputError.
+    """A function that finds a path's encoder, given the reader's description of the video; raises InputError.
 
     `source` is one of SOURCES, or a regular expression with the group `encoder` that is looked for in the
     file's name. By itself, it is the names if all `paths` have one, else the tags of all.

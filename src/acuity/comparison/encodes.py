@@ -19,7 +19,7 @@ from acuity.video.readers.guess import CONTAINER_SUFFIXES, IMAGE_SUFFIXES, RAW_S
 
 MOST_ENTRIES: Final = 1000  # encodes in one comparison
 _LARGEST_LIST: Final = 4 << 20  # bytes of a list
-# What a list may say of an encode, and what else others call it.
+# The columns that a list may have, each with the other names that are understood.
 COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
     "reference": ("ref", "original", "source"),
     "distorted": ("dis", "encode", "file", "path"),
@@ -105,7 +105,7 @@ def _titles(path: str, cells: list[str]) -> list[str]:
 
 
 def _column(path: str, word: str) -> str:
-    """The column that a title means; empty where it is none of ours, which a list may have for others."""
+    """The column that a title means; empty for an unknown one, which a list may have for other programs."""
     title = word.strip().lower().replace(" ", "_")
     if title in _COLUMN_OF:
         return _COLUMN_OF[title]

@@ -1,4 +1,4 @@
-"""Groups: pairs with one reference, scored in step by one thread each, on the worker threads of all.
+"""Groups: pairs with one reference, scored in step, with a thread for each pair and shared worker threads.
 
 Memory is bounded by the group: for each pair some pictures of its encode (read ahead, under way, looked back
 at) and a decoder with few threads; once, a window of the reference's pictures.
@@ -126,7 +126,7 @@ class ReferenceGroup:
     runs: Sequence[PairRun]
     stop: threading.Event
     finished: Callable[[PairRun], None]
-    _error: BaseException | None = None  # that is nobody's fault but Acuity's
+    _error: BaseException | None = None  # an error of Acuity itself, not of a pair
 
     def run(self, wait: Callable[[], None]) -> None:
         """Score all; calls `wait`, which returns after a moment, until every pair has ended."""
@@ -163,7 +163,7 @@ class ReferenceGroup:
     def _work(self, run: PairRun, shared: SharedReference, crew: Crew) -> None:
         def watch(measurement: Measurement) -> None:
             def end(_: object = None) -> None:
-                # With frames it ends with a report on them, and without any at once.
+                # A measurement with frames ends with a report on them, one without any ends at once.
                 if self.stop.is_set() and not (measurement.interrupt() or measurement.finished):
                     raise Interrupted
 
@@ -218,7 +218,7 @@ class ReferenceGroup:
 
 
 def _bare(error: Exception) -> Exception:
-    """The error without the frames that it passed, which would keep pictures for as long as its row."""
+    """The error without its stack frames, which would keep pictures in memory for as long as its row."""
     found: BaseException | None = error
     while found is not None:
         found = found.with_traceback(None).__context__

@@ -26,7 +26,7 @@ SCHEMA: Final = "acuity.compare/1"
 
 @dataclass(frozen=True, eq=False)
 class CompareReport:
-    """All encodes in the order given, and what they say beside each other."""
+    """All encodes in the order given, with the analysis of their scores."""
 
     rows: list[CompareRow]
     seconds: float  # of wall time

@@ -254,7 +254,7 @@ class ComparisonCache:
 
 
 def _asked(request: Request) -> dict[str, Any]:
-    """What figures depend on, with one spelling of the default."""
+    """The settings that figures depend on, with one spelling of the default."""
     found = asked(request)
     if found.get("metrics") == [_DEFAULT]:
         del found["metrics"]
@@ -262,7 +262,7 @@ def _asked(request: Request) -> dict[str, Any]:
 
 
 def _libraries() -> dict[str, str]:
-    """The versions of what decodes and converts."""
+    """The versions of the libraries that decode and convert."""
     found = {}
     for name in ("av", "numpy"):
         try:

@@ -41,7 +41,7 @@ class FigureColumn(NamedTuple):
 
 
 def score_figure(report: CompareReport) -> FigureColumn:
-    """What rows are ranked by; without a single score, VMAF."""
+    """The figure that rows are ranked by; VMAF if no row has a score."""
     found = next((row.report for row in report.rows if row.report is not None), None)
     figures = [] if found is None else _figures(found)
     return figures[0] if figures else FigureColumn("VMAF", "vmaf", _DECIMALS)

@@ -123,7 +123,7 @@ def _is_pipe(path: str | os.PathLike[str]) -> bool:
 
 def reopen(request: Request, report: ScoreReport) -> Pairing:
     """The pairing whose pairs were scored, from its start and with chroma; InputError if it changed."""
-    # Only 'auto' changes which frames are paired; the others look at what the first reading has looked at.
+    # Only 'auto' changes which frames are paired; other values check them, which the first reading has done.
     align = "auto" if request.align == "auto" else "off"
     again = replace(request, display=report.input["display"], align=align)
     readers = open_pair(*again.pair, again.geometry, again.opening, again.streams)

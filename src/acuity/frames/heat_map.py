@@ -178,7 +178,7 @@ def _two_by_two(cells: Floats) -> Floats:
 
 
 def _of_cells(windows: Floats) -> Floats:
-    """What each cell has of the windows that it is in."""
+    """The mean of the windows that each cell is in."""
     return _two_by_two(np.pad(windows, 1, "edge")) / np.float32(4)
 
 

@@ -78,7 +78,7 @@ _PARTS: Final[dict[Stage, tuple[float, float]]] = {
 
 @dataclass(frozen=True, slots=True)
 class WorstProgress:
-    """A moment of it: a stage, and how many of its frames are done."""
+    """A moment of the work: a stage, and how many of its frames are done."""
 
     stage: Stage
     done: int
@@ -107,4 +107,4 @@ Listener: TypeAlias = Callable[[WorstProgress], None]
 
 
 def nobody(_: WorstProgress) -> None:
-    """Listens to progress where nobody does."""
+    """A listener that does nothing."""

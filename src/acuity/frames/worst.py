@@ -64,11 +64,11 @@ class PictureFolder:
                 folder.rmdir()
 
     def final(self, name: str) -> Path:
-        """The path that a file will have."""
+        """The path of a file after publish()."""
         return self.path / name
 
     def present(self, name: str) -> Path:
-        """The path that a file has until then."""
+        """The path of a file before publish()."""
         assert self._hidden is not None
         return self._hidden / name
 

@@ -43,7 +43,7 @@ class QueuedJob:
     saving: asyncio.Future[None] | None = None  # its end is being stored
     over: asyncio.Event = field(default_factory=asyncio.Event)
     listeners: set[Forwarder] = field(default_factory=set)
-    storing: Forwarder | None = None  # the one of them that stores the progress for other processes
+    storing: Forwarder | None = None  # the listener that stores the progress for other processes
 
     def __post_init__(self) -> None:
         self.id = self.spec.id or new_id()
@@ -177,7 +177,7 @@ class JobDispatcher:
             self._begin(entry)
 
     def _ask_later(self) -> None:
-        """Ask again for the turns of waiting jobs, where other processes free slots without a word."""
+        """Ask again later for places, where other processes free theirs without telling."""
         if self._asking is None and self._turns.poll is not None and len(self._turns):
             self._asking = asyncio.get_running_loop().call_later(self._turns.poll, self._ask)
 

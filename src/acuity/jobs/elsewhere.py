@@ -52,7 +52,7 @@ class Siblings:
         self._task: asyncio.Task[None] | None = None
 
     def follow(self) -> None:
-        """Look from now on, for as long as there is a reason to."""
+        """Look for changes from now on, for as long as there is a reason to."""
         if self._task is None:
             self._since = time.time()
             self._task = asyncio.get_running_loop().create_task(self._look())
@@ -101,7 +101,7 @@ class SharedJobs(Protocol):
         ...
 
     async def end(self) -> None:
-        """Tell what there is still to tell, and follow no longer. May be called again."""
+        """Tell other nodes the last changes, and stop following theirs. May be called again."""
         ...
 
     def tell(self, job: Job, document: str | None = None) -> None:
@@ -171,7 +171,7 @@ class Elsewhere:
             return found
         try:
             others = await self._shared.list()
-        except JobError:  # this node's own are told without them
+        except JobError:  # the list then has this node's own jobs only
             return found
         known = {job.id for job in found}
         found += [

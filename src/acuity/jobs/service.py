@@ -263,7 +263,7 @@ class Jobs:
             message = encode(Kind.JOB, {"task": spec.task, "payload": spec.payload})
         except (WireError, ValueError, TypeError) as error:
             raise JobError(f"'{spec.title}' can't be sent to a worker: {error}") from error
-        # Where the limit is the job's own, submitting it is no way around.
+        # A job with a limit of its own keeps it when it is submitted, so its remedy doesn't say to submit it.
         own = {None: remedy, self._config.time_limit: _OWN_REMEDY, self._config.submitted_limit: _JOB_REMEDY}
         entry = QueuedJob(spec, one_line(client), message, limit, own.get(spec.time_limit, _SPLIT))
         if forwarder is not None:

@@ -153,7 +153,7 @@ class SharedTurns(Turns[Item]):
             fcntl.flock(self._lock, fcntl.LOCK_UN)
 
     def _line(self) -> list[Ticket]:
-        """Those of running processes."""
+        """The tickets of running processes."""
         assert self._instance is not None
         found = set(self._waiting)  # even if somebody removed their files
         alive: dict[str, bool] = {}
@@ -173,7 +173,7 @@ class SharedTurns(Turns[Item]):
 
     @contextmanager
     def _places(self) -> Iterator[tuple[dict[bool, int], Counter[str]]]:
-        """Free places are descriptors, locked; those that are left are given back at the end."""
+        """The free places as locked descriptors; the block's end unlocks those that were not taken."""
         free: dict[bool, int] = {}
         running: Counter[str] = Counter()
         try:

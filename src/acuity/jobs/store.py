@@ -49,7 +49,7 @@ _P = ParamSpec("_P")
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What the database says about others."""
+    """The jobs and wishes of other servers, as the database has them."""
 
     jobs: Mapping[str, Job]  # jobs of others that are unfinished or ended a short while ago
     cancels: frozenset[str]  # jobs of this process that others want to end
@@ -214,7 +214,7 @@ CREATE TABLE results (
 );
 """
 
-# The wishes of other processes. A table of its own, which servers that don't know it leave alone.
+# Jobs that other processes want to end. A table of its own, which servers that don't know it leave alone.
 _CANCELS: Final = """
 CREATE TABLE IF NOT EXISTS cancels (id TEXT PRIMARY KEY REFERENCES jobs (id) ON DELETE CASCADE)
 """
@@ -239,7 +239,7 @@ class Database:
     def __init__(self, path: Path | None, owner: str, kept: int, kept_bytes: int) -> None:
         """Open or create the file; None is a database in memory. `owner` is the id of this server.
 
-        Of finished jobs so many are kept, with so many bytes of results.
+        `kept` and `kept_bytes` limit the number of finished jobs and the bytes of their results.
         """
         self._owner = owner
         self._limits = {"kept": kept, "kept_bytes": kept_bytes}
@@ -342,7 +342,7 @@ class Database:
 
     @property
     def version(self) -> int:
-        """Another number whenever somebody else has written."""
+        """A number that changes whenever another process has written."""
         return int(self._all("PRAGMA data_version")[0][0])
 
     def _all(self, query: str, *values: object) -> builtins.list[tuple[Any, ...]]:

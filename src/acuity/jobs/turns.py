@@ -1,8 +1,8 @@
 """Turns: which waiting job may run next, and how many may run at once.
 
-There are so many places for jobs of any kind, of which one client gets all but one at most, and a further one
-that only short jobs take. A job that stays in that too long has to leave it: see dispatch.py. So a short job
-waits for other short ones at most, however much long work there is.
+Jobs of any kind share a number of places, of which one client gets all but one at most; one more place is for
+short jobs only. A job that stays too long in that has to leave it: see dispatch.py. So a short job waits only
+for other short ones, however much long work there is.
 
 The next job is that of the client with the fewest running jobs. Where several have as few, rounds decide: the
 first job of a client joins the round that is served now, later by as many rounds as the client has jobs
@@ -61,9 +61,9 @@ def in_order(line: Iterable[Ticket], running: Counter[str]) -> list[Ticket]:
 
 
 def chosen(line: Iterable[Ticket], running: Counter[str], most: int, *, short: bool) -> Ticket | None:
-    """The ticket that gets a free place: one for short work, or one of the others.
+    """The ticket that gets a free place: the one for short work, or one of the others.
 
-    Of those others a client has at most so many.
+    A client may have at most `most` of the other places.
     """
     for ticket in in_order(line, running):
         if ticket.short if short else running[ticket.client] < most:
@@ -206,7 +206,7 @@ class Turns(Generic[Item]):
 
     @contextmanager
     def _alone(self) -> Iterator[str]:
-        """While nobody else looks at the line; yields this process's name."""
+        """A block in which no other process uses the line; yields this process's name."""
         yield ""
 
     def _line(self) -> list[Ticket]:

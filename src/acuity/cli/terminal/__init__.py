@@ -1,1 +1,1 @@
-"""What a terminal shows: styled text, progress, plots and pictures."""
+"""Output for terminals: styled text, progress, plots and pictures."""

@@ -43,7 +43,7 @@ _ASK_ATTRIBUTES: Final = "\033[c"
 _SIXEL: Final = b"4"  # among the attributes
 _CELL: Final = (9, 18)  # pixels of a letter where nobody says
 _MOST_BYTES: Final = 4096
-# Terminals that show what they don't know as text, or as a message.
+# Terminals that show a question they don't know as text, or as a message.
 _SILENT: Final = ("dumb", "linux", "screen", "vt100", "vt220", "cons25", "emacs", "eterm")
 
 
@@ -100,10 +100,10 @@ def _way(said: bytes) -> Way:
 
 
 def _question() -> str:
-    """What a terminal is asked; nothing, if it can't show pictures or couldn't be silent about it."""
+    """The question to the terminal; empty if it can't show pictures, or would print the question."""
     name = os.environ.get("TERM", "").lower()
     if "TMUX" in os.environ or name.startswith("tmux"):
-        # It answers for itself: it knows sixels or not, and never passes the other protocol on by itself.
+        # tmux answers for itself: it knows sixels or not, and doesn't pass kitty's protocol on by itself.
         return _ASK_SIZE + _ASK_ATTRIBUTES
     if not name or "STY" in os.environ or name.startswith(_SILENT) or os.environ.get("NO_COLOR"):
         return ""

@@ -1,4 +1,4 @@
-"""What all tuning commands do: options from a request's fields, progress on stderr, notes, and the answer."""
+"""The parts of all tuning commands: options from a request's fields, progress, notes, and the answer."""
 
 from __future__ import annotations
 

@@ -234,7 +234,7 @@ def parse(argv: Sequence[str]) -> CommandLine:
 
 
 def _format_of(output: str | None) -> str:
-    """XML whatever the name says, as in libvmaf, except for pages and plots, which libvmaf has not."""
+    """XML whatever the name says, as in libvmaf, except for pages and plots, which libvmaf doesn't have."""
     if output is None or "." not in output:
         return "xml"
     from acuity.report import SHOWN

@@ -33,7 +33,7 @@ class Box(NamedTuple):
         return 2 * max(wide, 0) * max(high, 0) >= smaller
 
     def words(self, width: int, height: int) -> str:
-        """Where it is in a picture of that size."""
+        """The box's place in a picture of that size, in words."""
         right, bottom = self.x + self.width, self.y + self.height
         return _words(self.x / width, right / width, self.y / height, bottom / height)
 
@@ -49,7 +49,7 @@ class CellBox(NamedTuple):
 
 
 def place_of(cells: NDArray[np.float32]) -> CellBox:
-    """Where most of a map is: the whole picture if it is even."""
+    """The box with most of a map's sum: the whole picture if the map is even."""
     rows, columns = cells.shape
     whole = CellBox(0, 0, columns, rows, WHOLE)
     total = float(cells.sum())

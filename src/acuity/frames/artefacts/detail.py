@@ -1,4 +1,4 @@
-"""Detail that the distorted picture lacks or adds: blur, noise, ringing; and tones that are other ones."""
+"""Detail that the distorted picture lacks or adds (blur, noise, ringing), and tones that it changes."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Blur(Measure):
 _QUIET: Final = 0.3
 _CHANCE: Final = 1.06  # energy of detail that may differ by chance where there is texture
 _MASKING: Final = 4.0  # levels of texture that make noise half as visible
-_BESIDE_EDGES: Final = np.float32(0.001)  # weight of samples there, which count only if there are no others
+_BESIDE_EDGES: Final = np.float32(0.001)  # weight of samples beside edges; they count if there are no others
 _FLAT: Final = 0.25  # share of a cell away from edges that is enough to measure there
 _ENOUGH: Final = 0.1  # share of cells with flat areas that is enough to leave out the others
 
@@ -126,7 +126,7 @@ _SMALL: Final = 0.01  # share of cells: an object of another colour
 _EVEN: Final = 36.0  # squared levels: the variance of tones below which contrast isn't known
 _CONTRASTS: Final = (0.84, 1.2)  # slopes between them are those of wrong ranges, too
 _MIDDLE: Final = (40, 215)  # levels: a fade, or light that is brighter, leaves black or white as it is
-_LEFT: Final = 0.15  # of a change of contrast: what may differ from a straight line
+_LEFT: Final = 0.15  # part of a change of contrast that may differ from a straight line
 _LESS: Final = 0.5  # weight of a shift of an object, beside one of a large area
 
 

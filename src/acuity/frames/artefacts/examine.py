@@ -46,7 +46,7 @@ EXPLANATIONS: Final = (
 
 
 def explained(results: dict[str, CellFigures]) -> dict[str, CellFigures]:
-    """The results without what others explain."""
+    """The results, each effect without the share that its causes explain."""
     left = dict(results)
     for cause, effect, enough, share in EXPLANATIONS:
         if cause in left and effect in left:
@@ -77,7 +77,7 @@ NAMES: Final = (BLANK, FREEZE, MISALIGNED, *(measure.name for measure in MEASURE
 
 
 def examine(frame: ExaminedFrame) -> Examination:
-    """What is wrong with the distorted picture, compared with the reference."""
+    """The artefacts of the distorted picture, compared with the reference."""
     grid = Grid(frame.ref.width, frame.ref.height)
     findings: dict[str, ArtefactFinding] = {}
     blank = find_blank(frame)
@@ -104,7 +104,7 @@ def examine(frame: ExaminedFrame) -> Examination:
 
 
 def _whole(name: str, words: str, grid: Grid) -> ArtefactFinding:
-    """What a whole picture is, or, without words, isn't."""
+    """A finding about the whole picture; without words it says that nothing was found."""
     figure = 1.0 if words else 0.0
     return ArtefactFinding(name, figure, figure, WHOLE, Box(0, 0, grid.width, grid.height), words)
 

@@ -20,7 +20,7 @@ _WORDS: Final = ((SEVERE, "severe"), (VISIBLE, "visible"), (JUST_VISIBLE, "sligh
 WORST: Final = 0.2  # share of cells, the worst, that a figure of the picture is the mean of
 
 
-# What a score of VMAF allows the worst artefact that it measures to be: at least, and at most.
+# By a frame's VMAF: the least and the greatest severity of the worst artefact that VMAF measures.
 _SCORES: Final = (20.0, 40.0, 70.0, 85.0, 93.0, 100.0)
 _AT_LEAST: Final = (0.8, SEVERE, VISIBLE, JUST_VISIBLE, 0.0, 0.0)
 _AT_MOST: Final = (1.0, 1.0, SEVERE, 0.4, 0.29, JUST_VISIBLE)
@@ -55,7 +55,7 @@ def worst(cells: NDArray[np.float32], share: float = WORST) -> float:
 
 
 SCORED: Final = ("blocking", "blur", "ringing", "noise", "combing")  # artefacts whose harm VMAF measures
-_FAINTEST: Final = 0.03  # a severity that nothing is made of, whatever the score
+_FAINTEST: Final = 0.03  # a worst artefact fainter than this isn't raised, whatever the score
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ class Examination:
         return found.severity if found else 0.0
 
     def in_keeping(self, score: float) -> Examination:
-        """The same with severities that go with the frame's score of VMAF, where VMAF can see them."""
+        """The examination with severities that fit the frame's VMAF, for artefacts that VMAF can see."""
         seen = {name: found for name, found in self.findings.items() if name in SCORED}
         worst = max((found.severity for found in seen.values()), default=0.0)
         others = max(
@@ -187,7 +187,7 @@ def _phrase(finding: ArtefactFinding) -> str:
 
 
 def _against(finding: ArtefactFinding, typical: Typical) -> str:
-    """How it compares with the clip; empty where nothing is known of the clip."""
+    """How a finding compares with the clip; empty where nothing is known of the clip."""
     if finding.name not in typical.medians:
         return ""
     ratio = _ratio(finding, typical)

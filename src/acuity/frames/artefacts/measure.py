@@ -1,4 +1,4 @@
-"""What a measure of an artefact is, and what it measures: strips of two pictures, in levels."""
+"""Measure, the base of all measures of artefacts, and the strips of two pictures that it reads, in levels."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ class Strip:
 
     @cached_property
     def offsets(self) -> Plane:
-        """How much brighter than the reference, with its tones, each sample's cell is."""
+        """For each sample, how much brighter its cell is than the reference with the same tones."""
         means = self.means(self.luma.dis - self.luma.ref)
         bounds = [*self.row_starts, self.inner.stop - self.inner.start]
         heights = np.diff(bounds)
@@ -240,5 +240,5 @@ class Measure:
         return ()
 
     def judge(self, gathered: Gathered) -> CellFigures | None:
-        """How bad it is; None if this can't be measured here."""
+        """How bad the artefact is; None if it can't be measured here."""
         raise NotImplementedError

@@ -22,7 +22,7 @@ from acuity.video.alignment.geometry import LEAST_GAIN, squared_error, transform
 from acuity.video.picture import Samples
 
 BLANK: Final = "blank"
-_ONE_COLOUR: Final = 1.0  # levels of standard deviation that coding leaves in it
+_ONE_COLOUR: Final = 1.0  # levels of standard deviation that coding leaves in a picture of one colour
 _PICTURE: Final = 5.0  # levels of standard deviation of luma from which a reference shows something
 _SMALLEST: Final = 16  # samples of a side: smaller pictures are too small to know
 _BLACK: Final = 24.0  # levels of luma, limited range; in full range 16 fewer
@@ -30,7 +30,7 @@ _NEUTRAL: Final = 4.0  # levels of chroma
 
 
 def find_blank(frame: ExaminedFrame) -> str | None:
-    """What a blank picture is, in words; empty if it isn't blank; None if it is too small to know."""
+    """The words for a blank picture; empty if it isn't blank; None if it is too small to know."""
     if min(frame.ref.width, frame.ref.height) < _SMALLEST:
         return None
     if any(_spread(plane, frame.level) > _ONE_COLOUR for plane in frame.dis.planes):
@@ -95,7 +95,7 @@ FREEZE_ANCHORS: Final = Anchors(0.15, 0.5, 1.0, 6.0)  # levels of motion of the 
 
 _SHRINK: Final = 4  # pictures are compared in means of so many samples each way
 _MOVES: Final = 0.5  # levels that a cell changes by if it moves
-_NOISE: Final = 0.4  # of its change: what is left when the part that noise can explain is taken away
+_NOISE: Final = 0.4  # a cell moves if so much of its change is left without the part that noise explains
 _LOST_NOISE: Final = 0.92  # of a change: a picture without noise is at 0.71, one that is frozen at 1 or more
 _LEAST_MOVING: Final = 0.02  # share of cells
 _STILL: Final = 0.12  # share of the reference's motion that a frozen picture may have
@@ -125,7 +125,7 @@ def find_freeze(frame: ExaminedFrame, grid: Grid) -> tuple[CellFigures, bool] | 
 
 
 def _moving(changed: Plane, coarse: Plane, off: Plane) -> NDArray[np.bool_]:
-    """Cells that move, of which the changes, those in means of twice the side and the errors are given.
+    """The cells that move, from the change of each, its change in means of twice the side, and its error.
 
     Noise changes, too. But it changes half as much in means of twice the side, and a picture that lost it
     is nearer to the reference than the references are to each other.
@@ -155,11 +155,11 @@ def _distances(difference: Plane, grid: Grid, shrink: int = _SHRINK) -> Plane:
 
 
 MISALIGNED: Final = "misaligned"
-_AS_GOOD: Final = 0.5  # of a transformation's gain: a camera that pans shifts pictures, too
+_AS_GOOD: Final = 0.5  # of a shift's gain: another moment with as much counts, as a panning camera shifts, too
 
 
 def find_misaligned(frame: ExaminedFrame) -> str | None:
-    """Where or when the picture is, in words; empty if it is in place; None if it is too small to know."""
+    """How a picture is moved in space or time, in words; empty: it isn't; None: it is too small to know."""
     ref, dis = frame.ref.luma, frame.dis.luma
     if min(ref.shape) < _SMALLEST:
         return None

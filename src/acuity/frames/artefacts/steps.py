@@ -42,7 +42,7 @@ def own_lines(profiles: Plane, first: int, period: float, starts: list[int]) -> 
 
 
 def _regular(profiles: Plane, first: int, period: float, starts: list[int]) -> Plane | None:
-    """What most lines around each cell have at least; None if there are too few lines."""
+    """The height that most lines around each cell reach; None if there are too few lines."""
     count = int((profiles.shape[0] - 1 - first) / period) + 1
     if count < _LEAST_OWN_LINES:
         return None
@@ -58,7 +58,7 @@ def _regular(profiles: Plane, first: int, period: float, starts: list[int]) -> P
 
 # Sides of blocks in samples; those that aren't powers of two come from pictures that were enlarged.
 _PERIODS: Final = (4, 16 / 3, 6, 8, 32 / 3, 12, 16, 64 / 3, 24, 32)
-# Of what scaling to three times the size leaves; 6, 12 and 24 are its multiples. Steps of blocks are higher.
+# Enlarging three times leaves steps of this period and its multiples 6, 12 and 24; blocks have higher ones.
 _SCALED: Final = (3,)
 _SCALED_STEPS: Final = 3.0  # levels
 _AS_HIGH: Final = 0.7  # of the steps on a coarser grid: blocks have nothing between their borders

@@ -85,7 +85,7 @@ def mismatch(request: Request, found: ScoreReport) -> dict[str, Any]:
 
 
 def _printed(value: Any, precision: Precision) -> Any:
-    """The same with the digits that the report's own figures have."""
+    """The value with the digits that the report's own figures have."""
     if isinstance(value, float):
         return float(precision.format(value))
     if isinstance(value, dict):

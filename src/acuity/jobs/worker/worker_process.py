@@ -305,7 +305,7 @@ class Pool:
         if self._closed:
             worker.kill()
         elif worker.usable and worker.memory() > min(_IDLE_MEMORY, self._config.memory_each // 2):
-            worker.kill()  # what a job leaves behind would be missing to the next one, or to other workers
+            worker.kill()  # the next job, or other workers, would lack the memory that it keeps
         elif worker.usable:
             self._idle.append(worker)
 
