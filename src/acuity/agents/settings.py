@@ -1,4 +1,4 @@
-"""Acuity's own settings and keys of a server, beside those of the runtime; what its own workers are sent."""
+"""Acuity's own settings and keys of a server, beside the runtime's, and the variable for its own workers."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class AcuitySettings(Settings):
 
     allow: tuple[str, ...] = ()  # further folders that videos may be read from
     allow_write: tuple[str, ...] = ()  # and those that files may be written to
-    output_bytes: int = 16 << 30  # that each of those may hold
+    output_bytes: int = 16 << 30  # bytes that each folder of allow_write may hold
     binary: str | None = None  # an external vmaf
     bench_output: str | None = None  # a folder for the rows of benchmarks
     vlm_model: str | None = None  # the folder of a model that describes pictures

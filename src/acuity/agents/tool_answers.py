@@ -67,7 +67,7 @@ def with_images(
 def kept_pictures(
     entries: Sequence[Mapping[str, Any]], room: int
 ) -> tuple[list[str], list[types.ImageContent]]:
-    """What small copies show, and they themselves, as far as they are still kept and have room."""
+    """Small copies and their captions, as far as they are still kept and have room."""
     names, pictures = [], []
     for entry in entries:
         try:

@@ -21,9 +21,9 @@ from acuity.report.page.bundle import bundle, static_text, with_imports
 from longwire.product.catalog import Tool
 from longwire.product.offered_tools import APP_PAGE, APPS
 
-# Of reports, and all that they import.
+# Modules of report pages, with all that they import.
 _SHARED: Final = ("chart.js", "histogram.js", "frames.js", "curves.js", "data.js", "rates.js", "tables.js")
-# Each after those that it imports.
+# Modules of this page alone, each after those that it imports.
 _OWN: Final = ("host.js", "figures.js", "answer.js", "comparison.js", "app.js")
 _STYLES: Final = "page.css"
 _POLICY: Final = (
@@ -37,7 +37,7 @@ SCORE: Final = "ui://acuity/score.html"
 PAGES: Final[Mapping[str, str]] = dict.fromkeys(
     ("vmaf_score", "vmaf_score_encoded", "compare_encodes", "get_job", "vmaf.report"), SCORE
 )
-# What a server declares that has such tools.
+# The capabilities that a server with such tools declares.
 CAPABILITIES: Final[Mapping[str, Mapping[str, Any]]] = {"extensions": {APPS: {}}}
 # The page loads nothing and needs no permission, so it leaves both out: hosts then allow nothing.
 _META: Final[Mapping[str, Any]] = {"ui": {"prefersBorder": True}}

@@ -61,7 +61,7 @@ _READ: Final = ("GET", "HEAD")
 
 
 def local_access(tokens: Tokens | None = None) -> Access:
-    """What HTTP clients of a server on 127.0.0.1 are asked for."""
+    """The rules of access for HTTP clients of a server on 127.0.0.1."""
     return Access(tokens or Tokens(), wrong_host=f"use its address, {LOOPBACK}", local_pages=True)
 
 
@@ -138,7 +138,7 @@ class Endpoints:
 
 
 def _asks_for_page(request: Request) -> bool:
-    """Whether a request is a browser's for the page: it takes no token, as there is no secret in it."""
+    """Whether a browser asks for the page, which takes no token, as there is no secret in it."""
     return (
         request.path == "/" and request.method in _READ and "text/html" in request.headers.get("accept", "")
     )
@@ -167,8 +167,8 @@ A measurement of video quality (VMAF) runs in this process. Look at it with vmaf
 vmaf.curve, vmaf.worst_frames and vmaf.report, or have vmaf.watch wait for frames below a score\
 {_STEERING}. To follow along, subscribe to \
 acuity://measurement/scores (?rate=10: told at most ten times a second), acuity://measurement/status or \
-acuity://measurement/watch?below=70. Who reads more than a small share of the time allows waits for its \
-answers while frames are measured. compute_vmaf scores another pair of files in a process of its own."""
+acuity://measurement/watch?below=70. A client that reads more than a small share of the time allows waits \
+for answers while frames are measured. compute_vmaf scores another pair of files in a process of its own."""
 
 # What a server offers is fixed while it runs; what its resources show is not.
 _FIXED: Final = CacheHint(ttl_ms=300_000, scope="public")

@@ -54,7 +54,7 @@ class EmbeddedConfig:
     calls_each: int = 256  # requests in flight of one client
     write_timeout: float = 30.0  # seconds that a client may leave its answers unread
     command_timeout: float = 5.0  # seconds without a frame boundary until a command is taken back
-    linger: float = 5.0  # seconds that the end may take to be told, if clients are connected
+    linger: float = 5.0  # seconds for telling connected clients of the end
     # What HTTP clients have to send: a token, or lines of NAME TOKEN.
     token: str | Tokens | None = field(default=None, repr=False)
     max_lease: float = LONGEST_LEASE  # seconds that a client may pause before it has to ask again
@@ -146,7 +146,7 @@ def check_seconds(name: str, value: Any, *, positive: bool = False) -> float:
 
 
 def check_kinds(measurement: Any, config: Any, total: Any, watched: Any) -> None:
-    """Refuse what would fail later, in front of an agent."""
+    """Refuse arguments that would fail later, while an agent is served."""
     from acuity.measure import Measurement
 
     if not isinstance(measurement, Measurement):

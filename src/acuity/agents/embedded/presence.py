@@ -68,7 +68,7 @@ class Presence:
             self._first.set()
 
     def noting(self, document: Callable[[], _Document]) -> Callable[[], _Document]:
-        """The same function, which notes each call as a request."""
+        """The function, made to note each call as a request."""
 
         def noted() -> _Document:
             self.asked()
@@ -91,7 +91,7 @@ class Presence:
     # ---- waiting for clients -----------------------------------------------------------------
 
     def wait_for_client(self, timeout: float | None) -> bool:
-        """Wait until a client has asked for something; whether one has."""
+        """Wait until a client has asked for something; returns whether one has."""
         self._first.wait(timeout)
         return self._asked
 
@@ -177,6 +177,6 @@ class EndSignals:
         self._on_close.append(callback)
 
     def close(self) -> None:
-        """Call those functions: what has no end of its own ends."""
+        """Call the functions of on_close(), which end streams and the copying of pictures."""
         for callback in self._on_close:
             callback()

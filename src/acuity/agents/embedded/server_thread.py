@@ -55,7 +55,7 @@ class LoopThread:
         self._thread.start()
 
     def call(self, work: Coroutine[Any, Any, _Value]) -> _Value:
-        """What a coroutine returns; the calling thread waits for it."""
+        """The result of a coroutine; the calling thread waits for it."""
         return asyncio.run_coroutine_threadsafe(work, self.loop).result()
 
     def stop(self, patience: float) -> None:
@@ -147,7 +147,7 @@ class LazyEndpoints:
         presence: Presence,
         end_signals: EndSignals,
     ) -> None:
-        """`load` imports what it takes, and returns what is to be entered."""
+        """`load` imports the modules for serving, and returns the block to enter."""
         self.thread: Final = thread
         self._load = load
         self._presence = presence
@@ -169,7 +169,7 @@ class LazyEndpoints:
         try:
             self.thread.loop.add_reader(endpoint.descriptor, self.begin)
             self._watched.add(endpoint.descriptor)
-        except PermissionError:  # a file, which has all it will ever have
+        except PermissionError:  # a plain file, which can't be waited for: it is readable now
             self.begin()
 
     def begin(self) -> None:

@@ -168,7 +168,7 @@ class PromptScoring:
         )
 
     def remarks(self, reference: str, *distorted: str) -> list[str]:
-        """What to say of raw video among these."""
+        """The remarks on raw video among these."""
         raw = {is_raw_name(name) for name in (reference, *distorted)}
         return [_MIXED] if len(raw) == 2 else [_NO_GEOMETRY] if True in raw and not self.geometry else []
 

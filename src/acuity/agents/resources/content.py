@@ -88,7 +88,7 @@ def frame_range(text: str) -> range:
 
 
 def beyond(text: str, frames: Sequence[int]) -> str | None:
-    """What is wrong with a text of these frames that is too long for a message, and the part that fits."""
+    """A sentence about a text of frames that is too long for a message, with the part that fits, or None."""
     if len(text) <= MOST // 2 and text.isascii():
         return None  # even if every other character needs an escape
     size = len(pydantic_core.to_json(text))

@@ -164,7 +164,7 @@ async def standalone_server(
 
 def tool_names(settings: AcuitySettings) -> list[str]:
     """The tools of a server with these settings. Nothing is started."""
-    # Folders are checked at the start, and name no tools.
+    # Folders are left out: a server checks them at its start, and the tools don't depend on them.
     services = _services(replace(settings, allow=(), allow_write=()))
     catalog = product_catalog(services, InMemorySubscriptionBus())
     return [tool.name for tool in catalog.tools]

@@ -5,8 +5,8 @@
     jobs            ids by their time, the newest 500
     jobs:PROCESS    there while a process that has unfinished jobs lives
 
-What can't be told while Redis is gone is told when it is back. If it lost its memory, unfinished jobs are
-told again; results of finished ones then are with their own node only.
+Changes that can't be told while Redis is gone are told when it is back. If it lost its memory, unfinished
+jobs are told again; results of finished ones then are with their own node only.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What tools accept besides what their schemas say: other tools' names of the same thing, numbers as text.
+"""Makes tools accept arguments beyond their schemas: other tools' names of the same thing, numbers as text.
 
 Models write the arguments of one tool by the names of another, `"576"` for a number, lists where a tool
 takes a text with commas, and such a text for a list. Where that can mean only one thing, it is taken as that.
@@ -32,7 +32,7 @@ _WITH_COMMAS: Final = frozenset({"encoders", "target_vmafs", "resolutions"})
 
 
 def accepting(tools: Iterable[Tool]) -> list[Tool]:
-    """The tools, which accept that too."""
+    """The tools, made to accept such arguments too."""
     return [replace(tool, accept=partial(_accepted, tool.input_schema["properties"])) for tool in tools]
 
 

@@ -71,7 +71,7 @@ class ProgressNotifications:
 
 
 _MANY: Final = 50  # frames; writing more would block the event loop for milliseconds
-# What is probably scored in seconds, and otherwise leaves the place for short work after a while.
+# The limits of short work: it is probably done in seconds, or leaves the place for short work after a while.
 _FEW: Final = 50  # frames
 _SMALL: Final = 32 << 20  # bytes of all files together
 

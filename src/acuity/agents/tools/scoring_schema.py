@@ -53,7 +53,7 @@ def asked_models(
     return [] if replaced and not named_by else [model]
 
 
-# Of the entries that only calls with a tiny model have, which every client reads in the list of tools.
+# Entries for tiny models are kept short, because every client reads the whole list of tools.
 _WORD: Final = 64  # characters of the name of an encoder or a preset
 _SHORT: Final[dict[str, Any]] = {"maximum": None, "default": None}
 
@@ -90,8 +90,8 @@ _OPTIONS: Final[dict[str, Any]] = {
 }
 
 
-# What the options mean is said once, since every client reads the whole list of tools: for tiny models in the
-# first of the two, for all others where nothing else must be given; the tool's own text says where.
+# Each option is explained once, for the same reason: those of tiny models in vmaf_score, all others in
+# vmaf_score_encoded; the text of the other tool says where.
 _TINY: Final = frozenset(name for name in RAW.settings if SETTINGS[name].group == TINY)
 _RAW_OPTIONS: Final = {
     name: about if name in _TINY else {**about, "description": "As there."}

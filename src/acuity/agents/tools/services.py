@@ -23,7 +23,7 @@ async def checked_model(services: Services, text: str, *, external: bool) -> str
 
 
 class Services:
-    """Created once for a server, and shared by all its connections."""
+    """The services of one server, shared by all its connections."""
 
     def __init__(self, settings: AcuitySettings, paths: AllowedPaths, jobs: Jobs) -> None:
         self.settings: Final = settings

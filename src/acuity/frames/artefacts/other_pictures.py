@@ -155,7 +155,7 @@ def _distances(difference: Plane, grid: Grid, shrink: int = _SHRINK) -> Plane:
 
 
 MISALIGNED: Final = "misaligned"
-_AS_GOOD: Final = 0.5  # of a shift's gain: another moment with as much counts, as a panning camera shifts, too
+_AS_GOOD: Final = 0.5  # of a shift's gain: another moment with as much counts, as panning cameras shift, too
 
 
 def find_misaligned(frame: ExaminedFrame) -> str | None:

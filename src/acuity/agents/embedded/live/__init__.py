@@ -1,1 +1,1 @@
-"""What can be read of a running measurement: its state, scores and report so far."""
+"""Reads a running measurement: its state, scores and report so far."""

@@ -72,7 +72,7 @@ class LivePictures:
             maxlen=_WAITING
         )  # put in by one thread, taken out by the other
         self._kept: dict[int, tuple[float, SmallPair]] = {}  # by frame, with the score
-        self._files: dict[tuple[int, Kind], bytes] = {}  # those that somebody wanted, for the next one
+        self._files: dict[tuple[int, Kind], bytes] = {}  # files that a client asked for, kept for the next
 
     # ---- the measuring thread ---------------------------------------------------------------
 

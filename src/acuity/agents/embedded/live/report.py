@@ -103,7 +103,7 @@ def _stays_short(document: dict[str, Any], count: int, first: Any) -> bool:
 
 
 async def report_text(document: dict[str, Any], turn: Turn) -> str:
-    """What `to_text` makes of a report, which is finite, in slices."""
+    """The text of a report without NaN or infinity, as `to_text` makes it, in slices."""
     frames = document["frames"]
     if len(frames) <= _SLICE:
         return to_text(document)
@@ -117,7 +117,7 @@ async def report_text(document: dict[str, Any], turn: Turn) -> str:
 
 
 async def report_answer(document: dict[str, Any], turn: Turn) -> types.CallToolResult:
-    """What `answer` makes of a report, in slices."""
+    """The answer with a report, as `answer` makes it, in slices."""
     if not document["frames"]:
         return answer(document)
     content = types.TextContent(type="text", text=await report_text(document, turn))

@@ -52,14 +52,14 @@ class Scores:
         self._next = 0  # the frame to look at
 
     def newest(self) -> dict[str, Any]:
-        """The newest score, and what all of them pool to."""
+        """The newest score, and the pools of all scores."""
         revision = self._live.revision
         if self._last is None or self._last[0] != revision:
             self._last = revision, self._newest(self._named(None), ())
         return self._last[1]
 
     def answer(self, asked: Mapping[str, Any]) -> dict[str, Any]:
-        """What vmaf.score answers; raises AcuityError."""
+        """The answer of vmaf.score; raises AcuityError."""
         name = self._named(asked.get("name"))
         percents = asked.get("percentiles", ())
         if "first" in asked or "last" in asked:
@@ -169,7 +169,7 @@ class Scores:
         return int(np.count_nonzero(values < below))
 
     def newest_rows(self, name: str, first: int, below: float | None = None) -> tuple[dict[str, Any], int]:
-        """The same as a document that is never too long: the newest rows, and how many were left out."""
+        """The rows of since() in a document that is never too long: the newest, with the number left out."""
         rows, following = self.since(name, first, below)
         shown = rows[-MAX_ROWS:]
         document = {
@@ -221,7 +221,7 @@ class Scores:
         return {"name": name, "model": model, "frame": frame, "score": value, "aggregate": aggregate}
 
     def _aggregate(self, name: str, percents: Sequence[float]) -> dict[str, Any] | None:
-        """What all known frames pool to; None where none is known."""
+        """The pools of all known frames; None if no frame is known."""
         with suppress(NotReady):
             return self._told(name, *self._column(name), percents)
         return None
@@ -229,7 +229,7 @@ class Scores:
     def _told(
         self, name: str, frames: _Frames, values: _Figures, percents: Sequence[float]
     ) -> dict[str, Any]:
-        """What these frames pool to; where several models are behind them, what those of each pool to."""
+        """The pools of these frames; if several models scored them, the pools of each model's frames."""
         if not (parts := self._parts(name, frames, values)):
             return {**_range(frames), **_pooled(values, percents)}
         figures = [
@@ -260,7 +260,7 @@ class Scores:
         numbers = np.asarray(results.frames)
 
         def figures(frames: list[int]) -> list[dict[str, float]]:
-            """Those that each of these frames has; one that isn't counted has none."""
+            """The figures of each of these frames; a frame that isn't counted has none."""
             rows = np.minimum(np.searchsorted(numbers, frames), len(numbers) - 1)
             table = np.column_stack([values[rows] for values in columns.values()]).tolist()
             there = numbers[rows] == frames
@@ -287,7 +287,7 @@ class Scores:
         return list(dict.fromkeys(features))
 
     def _column(self, name: str) -> tuple[_Frames, _Figures]:
-        """What is known of a column, without gaps; raises NotReady where that is nothing."""
+        """The known figures of a column, without gaps; raises NotReady if there are none."""
         if name == self._main:
             self._advance()
             frames, values = np.array(self._frames, np.int64), np.array(self._scores, np.float64)
@@ -332,7 +332,7 @@ class Scores:
 
     @property
     def _main(self) -> str | None:
-        """The column that counts: whatever model takes the first one's place goes by the same name."""
+        """The column of the first model; a model that takes its place goes by the same name."""
         models = self._live.measurement.models
         return models[0].name if models else None
 

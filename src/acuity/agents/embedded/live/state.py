@@ -66,7 +66,7 @@ class LiveState:
 
     @property
     def revision(self) -> Revision:
-        """The same as long as nothing happens."""
+        """A value that stays the same as long as nothing happens."""
         at = self.measurement.snapshot()
         return at.frames_fed, at.frames_done, self.measurement.repredictions, self.over
 
@@ -107,7 +107,7 @@ class LiveState:
         return "measuring" if at.frames_fed else "waiting", None
 
     def status(self, newest: tuple[int, float] | None = None) -> Document:
-        """What vmaf.status answers; `newest` is a score that was just read, which saves looking for one."""
+        """The answer of vmaf.status; `newest` is a score that was just read, which saves looking for one."""
         measurement, native = self.measurement, self._native
         at, over = measurement.snapshot(), self.over
         fed, done = at.frames_fed, at.frames_done
@@ -191,7 +191,7 @@ class LiveState:
         ]
 
     def results(self) -> Results:
-        """Everything known so far, pools over what is there; raises NoFramesError before the first frame."""
+        """Everything known so far, with pools of that; raises NoFramesError before the first frame."""
         revision = self.revision
         if self._results is None or self._results[0] != revision:
             self._results = revision, self.measurement.results(partial=True)
@@ -223,8 +223,8 @@ class LiveState:
         measurement = self.measurement
         if not measurement.models:
             return None
-        # Later ones are under way, or a thread was faster than the others: to look for those takes longer
-        # than it is worth.
+        # Later frames are under way, or a thread was ahead of the others: looking for them costs more than
+        # it gives.
         frame = measurement.last_counted(done - 1)
         for _ in range(_LOOK_BACK):
             if frame < 0:

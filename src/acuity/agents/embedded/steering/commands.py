@@ -178,7 +178,7 @@ LEASE: Final = 300.0  # seconds that a client's pause lasts unless it says other
 
 
 class ReplyKind(IntEnum):
-    """What the payload of a reply is."""
+    """The kind of a reply's payload."""
 
     RESULT = 0  # JSON
     HANDED_OVER = 1  # empty: the result waits under the ticket
@@ -188,7 +188,7 @@ class ReplyKind(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
-    """What belongs to a command beside its argument."""
+    """The objects that belong to a command beside its argument."""
 
     client: Client
     model: AnyModel | None = None
@@ -196,7 +196,7 @@ class Attachment:
 
 @dataclass(slots=True)
 class Handoff:
-    """What is too large for a slot, by ticket: put in before its envelope is sent, taken out after."""
+    """The objects that don't fit a slot, by ticket: put in before the slot is sent, taken out after."""
 
     attachments: dict[int, Attachment] = field(default_factory=dict)
     results: dict[int, Document] = field(default_factory=dict)
@@ -320,7 +320,7 @@ def _refuse_tiny(spec: str) -> None:
 
 
 def _stamp(model: AnyModel) -> tuple[int, int, int]:
-    """What changes when a file is written over."""
+    """The facts about a model's file that change when it is written over."""
     try:
         found = os.stat(model.path)
     except OSError:

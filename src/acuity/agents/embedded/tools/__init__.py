@@ -1,1 +1,1 @@
-"""What clients can ask of a running measurement, and have done to it."""
+"""The tools of a running measurement: those that read it, steer it, or score other files beside it."""

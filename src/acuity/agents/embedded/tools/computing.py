@@ -1,7 +1,7 @@
 """compute_vmaf, which scores another pair of files, and the lists of features and models to measure with.
 
-A pair is scored in a process of its own, started by the first who asks: neither the measuring thread nor the
-interpreter lock is used, and the worker steps back for both.
+A pair is scored in a worker process, which is started for the first request. It takes neither the measuring
+thread nor the interpreter lock, and has less priority than the measurement.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ _RAW: Final = {"pixel_format": "420", "bitdepth": 8}  # raw video that doesn't s
 
 
 class LazyJobs:
-    """Jobs in one worker process, which is started by the first who asks. For the server's event loop."""
+    """Jobs in one worker process, which is started for the first of them. For the server's event loop."""
 
     def __init__(self, paths: AllowedPaths) -> None:
         self._paths = paths
@@ -100,7 +100,7 @@ class LazyJobs:
 
 
 def embedded_services(paths: AllowedPaths) -> tuple[Services, LazyJobs]:
-    """What the tools share that score and describe files beside the measurement."""
+    """The services of the tools that score and describe files beside the measurement."""
     jobs = LazyJobs(paths)
     return Services(AcuitySettings(), paths, cast("Jobs", jobs)), jobs
 
@@ -131,7 +131,7 @@ def tools(services: Services) -> list[Tool]:
 
 
 def _with_facts(report: dict[str, Any]) -> dict[str, Any]:
-    """The report with what counts in it at the top."""
+    """The report with its main figures at the top."""
     about = report["acuity"]
     return {
         "score": report["score"],

@@ -54,7 +54,7 @@ missed. 1 is every frame."""
 
 
 def tools(sender: CommandSender, leases: Leases, max_lease: float) -> list[Tool]:
-    """The tools that change what happens; `leases` follows those who pause, `max_lease` seconds at most."""
+    """The tools that steer; `leases` follows the clients that pause, for `max_lease` seconds at most."""
     its = _Steering(sender, leases)
     tool = partial(Tool, read_only=False)
     last, nth = record({"frame": _LAST}, "frame"), record({"n": _NTH}, "n")
