@@ -119,7 +119,7 @@ template <class Arithmetic>
     out.template split<false>(block, gain, factors);
 }
 
-// Everything a row needs to know.
+// The inputs of every row.
 template <class Arithmetic>
 struct Job {
     AdmPlan plan;

@@ -11,9 +11,9 @@ namespace acuity {
 namespace {
 
 constexpr double kNever = 1e12;      // the squared error of a frame that isn't there
-constexpr double kSlope = 1.0001;    // how much better a lag beside another is that it is on the way to
+constexpr double kSlope = 1.0001;    // times the error of a lag beside: a lag above that is on the way to it
 constexpr double kStill = 0.1;       // of the usual motion
-constexpr double kStirring = 0.02;   // squared change of a cell that is some motion
+constexpr double kStirring = 0.02;   // squared change of a cell that counts as motion
 constexpr double kBackwards = -0.3;  // correlation of changes
 constexpr int kHalfSecond = 12;      // frames
 

@@ -37,9 +37,9 @@ class Track {
     // Adds frames after the last pair, which one of the videos doesn't have; at most `kept`.
     void add_rest(std::span<const float* const> ref, std::span<const float* const> dis);
 
-    // Takes the path on from `frame`, to before `limit` or up to the first frame that needs a closer look: one where the
-    // path isn't settled at lag 0, the distorted video stands still, or moved backwards two frames before; with
-    // `watchful` the first. Returns that frame, or `limit`.
+    // Continues the path from `frame`, and stops before `limit` or at the first frame that needs a closer look: one
+    // where the path isn't settled at lag 0, the distorted video stands still, or it moved backwards two frames before;
+    // with `watchful` any frame. Returns that frame, or `limit`.
     int advance(int frame, int limit, bool watchful);
     // The matches (distorted frame, reference frame) of the path to `frame` that aren't those of lag 0.
     std::vector<std::pair<int, int>> path(int frame) const;

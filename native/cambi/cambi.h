@@ -11,13 +11,13 @@ namespace acuity {
 
 constexpr int kCambiScales = 5;
 
-// A step between values that can be seen, for the lower of both values from `lowest` to `highest`.
+// A visible step between two values, of which the lower one is from `lowest` to `highest`.
 struct CambiStep {
     float weight;
     int lowest, highest;
 };
 
-// What a measurement on another device needs to know: how pictures are taken, and the tables.
+// The plan of a measurement, for another device: how pictures are taken, and the tables.
 struct CambiPlan {
     int width, height, radius, flat;
     bool smooth, halve;
@@ -29,7 +29,7 @@ struct CambiPlan {
     std::vector<float> weights, inverse;
 };
 
-// What doesn't depend on the picture. A step that can be seen from one value can be seen from it if larger.
+// The tables, which don't depend on the picture. If a step from a value is visible, larger ones from it are too.
 class CambiTables {
   public:
     explicit CambiTables(const std::vector<CambiStep>& steps);

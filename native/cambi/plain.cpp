@@ -61,7 +61,7 @@ void flatten(const CambiSource& s, void* scratch, CambiPlane out) {
     }
 }
 
-// The value of which there are two or three, or else the smallest.
+// The value that is there twice or three times, or else the smallest.
 std::uint16_t most_frequent(std::uint16_t a, std::uint16_t b, std::uint16_t c) {
     if (a == b || a == c) return a;
     return b == c ? b : std::min({a, b, c});

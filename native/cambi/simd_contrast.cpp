@@ -46,8 +46,8 @@ class RowContrast {
     }
 
   private:
-    // Counts of each sample's own level, and of the two levels a step away the larger one. Where nothing is
-    // counted: 1, and 0.
+    // The count of each sample's own level, and the larger of the counts of the two levels a step away. Where
+    // nothing is counted: 1, and 0.
     [[gnu::always_inline]] void gather_counts(const std::uint16_t* samples, int x, U16 levels, LaneBits bits,
                                               U16& here, U16 (&there)[Steps]) const {
         here = splat<U16>(1);

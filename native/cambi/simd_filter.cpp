@@ -11,7 +11,7 @@ using Word = std::uint16_t;
 
 constexpr Word kValue = static_cast<Word>(~kCambiBusy);
 
-// The value of which there are two or three, or else the smallest.
+// The value that is there twice or three times, or else the smallest.
 inline Word most_frequent(Word a, Word b, Word c) {
     const Word least = std::min(std::min(a, b), c);
     const Word of_two = b == c ? b : least;

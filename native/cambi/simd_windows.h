@@ -155,7 +155,7 @@ class Windows {
         }
     }
 
-    // From the window at `from` on a run is in ever more of its columns, then in ever fewer.
+    // From the window at `from` on, the run is in ever more of a window's columns, then in ever fewer.
     template <int Sign>
     void spread_long(std::uint16_t* at, int first, int from, int length) const {
         const int to = from + length - 1 + 2 * radius_, last = std::min(to, columns_ - 1);

@@ -1,4 +1,4 @@
-// ADM in single precision, plain: a wavelet transform, detail that is restored or added, and what of it is seen.
+// ADM in single precision, plain: a wavelet transform, detail that is restored or added, and its visible part.
 #include <algorithm>
 #include <cmath>
 
@@ -91,7 +91,7 @@ void decouple(const Memory& m, const FloatAdmWeights& w, int size) {
     }
 }
 
-// How much of detail at a place the other kind of detail hides there and around it.
+// How much `bands`, at a place and around it, hides there of the other kind of detail.
 float hidden(const Bands& bands, const FloatAdmWeights& w, int x, int y, const FloatAdmRange& rows,
              const FloatAdmRange& columns) {
     float all = 0;
@@ -117,7 +117,7 @@ float term(float v, double exponent) {
     return exponent == 3.0 ? v * v * v : std::pow(v, static_cast<float>(exponent));
 }
 
-// Sums what of `bands` is seen, behind `others` where those aren't null.
+// Sums the visible part of `bands`, behind `others` where those aren't null.
 void sum_bands(const Bands& bands, const Bands* others, const FloatAdmWeights& w, const FloatAdmRange& rows,
                const FloatAdmRange& columns, float (&out)[3]) {
     for (int y = rows.first; y < rows.stop; ++y) {

@@ -86,7 +86,7 @@ struct Gain {
     }
 };
 
-// What of the distorted picture's detail is the reference's own.
+// The part of the distorted picture's detail that is the reference's own.
 template <bool Single>
 [[gnu::always_inline]] inline F32 restore(F32 o, F32 t, I32 aligned, Gain<Single> gain) {
     const F32 zero{}, one = splat<F32>(1.0f);

@@ -5,7 +5,7 @@
 
 namespace acuity {
 
-// What of a setting one scale sees.
+// The part of a setting that one scale needs.
 struct FloatAdmWeights {
     float straight, diagonal;  // contrast sensitivity of bands h and v, and of d
     double gain_limit;
@@ -53,7 +53,7 @@ inline constexpr float kFloatDwtHigh[4] = {-0.129409522550921f, -0.2241438680418
 inline constexpr double kMaskNeighbour = 0.0333333351, kMaskPlace = 0.0666666701;
 inline constexpr float kDecoupleEpsilon = 1e-30f;
 
-// Beyond the edge the sample at it counts again; before the first one it doesn't.
+// Past the end the picture is mirrored with its last sample repeated, before the start without repeating the first.
 constexpr int dwt_reflect(int i, int n) { return i < 0 ? -i : (i >= n ? 2 * n - i - 1 : i); }
 
 }  // namespace acuity

@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kPi = 3.14159265358979323846;
 
-// How much wider windows may be; others would be refused by the reference as well.
+// The factors that windows may be scaled by; the reference refuses others as well.
 constexpr float kWindowScales[] = {1.0f,           1.0f / 2.0f,    3.0f / 2.0f, 2.0f,        2.0f / 3.0f, 24.0f / 10.0f,
                                    360.0f / 97.0f, 4.0f / 3.0f,    3.5f / 3.0f, 3.75f / 3.0f, 4.25f / 3.0f, 5.0f / 3.0f,
                                    3.0f,           1.0f / 2.25f,   1.4746f,     1.54f,       1.6f,        1.06667f,

@@ -10,13 +10,13 @@ namespace acuity {
 
 namespace {
 
-// Pictures of the part that is taken from just now may always be decoded so far ahead.
+// So many pictures of the current part, which pictures are taken from, may always be decoded ahead.
 constexpr std::size_t kAtLeast = 8;
 // Parts of fewer packets are joined: a decoder that ends a part has to begin anew.
 constexpr int kShortest = 24;
 constexpr std::size_t kBytes = 128u << 20;  // of packets that wait
-// Room that is left to the part that is taken from. Of its pictures some wait for others (as many as there are B frames in
-// a row, at most 16), and whoever takes them keeps a few to look back at.
+// Room that is left to the current part. Of its pictures some wait for others (as many as there are B frames in a row,
+// at most 16), and the taker keeps a few to look back at.
 constexpr std::size_t kReserve = 24;
 // How long a picture waits for room where no more is given.
 constexpr std::chrono::seconds kNoRoom{30};

@@ -44,8 +44,8 @@ class CardDecoder {
     // Whether enough waits to be decoded and taken.
     bool far_ahead() const;
 
-    // Whether pictures wait for room: give() more, or none if there is no more. Then the part that is taken from has
-    // what is left, and waits for what is given back; if that takes too long, it is a doubt.
+    // Whether pictures wait for room: give() more, or none if there is no more. Then the part that pictures are taken
+    // from gets the room that is left, and waits for room that is given back; after too long it is a doubt.
     bool wants_room() const { return wants_room_.load(); }
     void give(const std::vector<PictureRoom>& rooms);
     // The room of a picture may be used anew.

@@ -1,5 +1,5 @@
 // The driver's interface of the card's decoders, as far as it is used: how its structures lie in memory, and its
-// functions, which whoever loads the driver's libraries finds by name.
+// functions, which the loader of the driver's libraries finds by name.
 #pragma once
 
 #include <cstdint>

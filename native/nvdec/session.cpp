@@ -9,7 +9,7 @@ namespace acuity {
 
 namespace {
 
-// Pictures between decoding and showing: so long the engine works on while a picture is unpacked.
+// Pictures between decoding and showing, so that the engine works on while a picture is unpacked.
 constexpr unsigned kDisplayDelay = 4;
 constexpr unsigned kNonBlocking = 1;      // a stream that doesn't wait for the default one
 constexpr unsigned kSleepingNoTime = 3;   // an event whose waiters sleep, and that takes no time
@@ -93,7 +93,7 @@ void DecodeSession::check(cuvid::Status status, const char* what) const {
                             std::to_string(status) + ")");
 }
 
-// What a function does that the parser calls: errors wait until the parser has returned.
+// Does the work of a function that the parser calls: errors wait until the parser has returned.
 template <class Work>
 int DecodeSession::guarded(Work work) {
     if (error_) return 0;

@@ -128,7 +128,7 @@ Found FileReads::read(const Item& item, std::int64_t number) const {
     if (std::memcmp(item.room, places_.marker.data(), places_.marker.size()) != 0) return Found::odd;
     try {
         if (finish_) finish_(number, item.room, item.signature);
-    } catch (...) {  // there is no memory for it: who takes the frame tries again, and says so
+    } catch (...) {  // there is no memory for it: the taker of the frame tries again, and says so
         return Found::odd;
     }
     return Found::frame;

@@ -1,8 +1,8 @@
 // Frames at known places of a file, read ahead by threads of its own into memory that is given.
 //
 // One thread gives room for frames and takes them in order; as many frames are ahead as it has given room for. A frame
-// that isn't as expected (another marker, too few bytes, an error) comes as `odd`: whoever takes it reads it again and
-// says what is wrong.
+// that isn't as expected (another marker, too few bytes, an error) comes as `odd`: the taker reads it again and says
+// what is wrong.
 #pragma once
 
 #include <sys/types.h>
@@ -38,7 +38,7 @@ class FileReads {
     // somebody waits. Throws std::system_error, and closes nothing, if the system starts no thread.
     FileReads(int descriptor, FramePlaces places, int threads, int wake, Finish finish);
     ~FileReads();
-    // Deletes them, but not in a forked process: threads that the other has, and what they wait for, can't be destroyed.
+    // Deletes them, but not in a forked process: the parent's threads, and what they wait for, can't be ended there.
     struct Ending {
         void operator()(FileReads* reads) const;
     };

@@ -1,4 +1,4 @@
-// What a plane's samples are, before kernels rely on it.
+// Checks a plane's samples, before kernels rely on them.
 #pragma once
 
 #include "core/kernels.h"

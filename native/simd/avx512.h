@@ -163,7 +163,7 @@ inline F32 inverse(F32 v) {
 // Towards zero; a lane that doesn't fit becomes anything.
 inline I32 truncate(F32 v) { return as<I32>(_mm512_cvttps_epi32(reinterpret_cast<__m512>(v))); }
 
-// Where v >= surely; `unsure` if it lies between `maybe` and that anywhere.
+// Where v >= surely; `unsure` if any lane of v lies between `maybe` and `surely`.
 inline I32 at_least(F32 v, F32 surely, F32 maybe, bool& unsure) {
     const __m512 x = reinterpret_cast<__m512>(v);
     const __mmask16 yes = _mm512_cmp_ps_mask(x, reinterpret_cast<__m512>(surely), _CMP_GE_OQ);

@@ -29,7 +29,7 @@ float shift_of(const float* d, const float* b, int size) {
 struct Rotation {
     float c = 1.0f, s = 0.0f;
 
-    // The one that makes b of (a, b) zero.
+    // The rotation that makes b of (a, b) zero.
     Rotation(float a, float b) {
         if (b == 0) return;
         const bool steep = std::fabs(b) > std::fabs(a);
@@ -56,7 +56,7 @@ struct Corner {
 void sweep(float* d, float* b, int size) {
     float shift = shift_of(d, b, size);
     if (kNegligible * std::fabs(shift) > std::fabs(d[0]) + std::fabs(b[0])) shift = 0;
-    float x = d[0] - shift, z = b[0];  // what the next rotation makes (something, 0)
+    float x = d[0] - shift, z = b[0];  // the pair that the next rotation turns into (something, 0)
     Corner corner = {d[0], b[0], d[1]};
     for (int k = 0; k + 1 < size; ++k) {
         const Rotation g(x, z);

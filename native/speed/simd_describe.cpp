@@ -46,7 +46,7 @@ struct alignas(kAlign) Run {
     double cell[kRun][kSide];
 };
 
-// What is too much of a row is overwritten by the next.
+// Values stored past a row's end are overwritten by the next row.
 inline void fill_cells(const float* at, std::ptrdiff_t stride, const HalfF32 (&means)[kSpeedBlock][kParts],
                        double* cells) {
     unroll<kSpeedBlock>([&](auto r) {
@@ -127,7 +127,7 @@ void make_tridiagonal(const Matrix& covariance, float* diagonal, float* beside) 
         for (int j = i + 1; j < n; ++j) dot += x[j] * v[j];
         const auto alpha = static_cast<float>(-0.5 * static_cast<double>(tau) * static_cast<double>(dot));
         for (int j = i + 1; j < n; ++j) x[j] += alpha * v[j];
-        for (int j = 0; j <= i; ++j) x[j] = 0;  // so that what is done with stays
+        for (int j = 0; j <= i; ++j) x[j] = 0;  // so that finished columns stay
         for (int c = first; c < kSide; c += kLanes32) {
             const F32 vc = load<F32>(v + c), xc = load<F32>(x + c);
             for (int j = i + 1; j < n; ++j)

@@ -12,7 +12,7 @@ namespace acuity {
 
 class Speed {
   public:
-    // What makes scores of the statistics.
+    // The settings that make scores of the statistics.
     struct Weighing {
         float sigma_nn;  // deviation of neural noise
         float nn_floor;  // entropy below that noise, raised by this part, is not seen

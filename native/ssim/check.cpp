@@ -44,7 +44,7 @@ void check_shrink(Session& session, const Plane& in, int factor, const std::stri
     });
 }
 
-// What the pyramid goes on with: the picture halved by the plain kernel.
+// The pyramid's next picture: this one halved by the plain kernel.
 Plane halved(Session& session, const Plane& in, const OwnedGrid<float>& to) {
     const SsimKernels& kernels = *plain::kernels.ssim;
     kernels.halve(in, session.scratch(kernels.scratch_bytes(in.width)), to.grid.data, to.grid.stride);

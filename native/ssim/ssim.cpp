@@ -6,7 +6,7 @@ namespace acuity {
 
 namespace {
 
-// What each scale's terms are raised to; luminance counts at the coarsest scale alone.
+// The exponents of each scale's terms; luminance counts at the coarsest scale alone.
 constexpr float kLuminanceExponent = 0.1333f;
 constexpr float kExponents[MsSsim::kScales] = {0.0448f, 0.2856f, 0.3001f, 0.2363f, 0.1333f};
 

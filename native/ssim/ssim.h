@@ -23,7 +23,7 @@ class Ssim {
 
     SsimMeans run(const Plane& ref, const Plane& dis) const;
 
-    // From sums over the shrunk pictures, whoever took them.
+    // From sums over the shrunk pictures, wherever they were taken.
     SsimMeans outputs(const SsimSums& sums) const;
     int shrunk_width() const { return shrunk_width_; }
     int shrunk_height() const { return shrunk_height_; }
@@ -48,7 +48,7 @@ class MsSsim {
     // The figure, then luminance at each scale, contrast at each, structure at each.
     std::vector<double> run(const Plane& ref, const Plane& dis) const;
 
-    // The same from each scale's sums, whoever took them.
+    // The same from each scale's sums, wherever they were taken.
     std::vector<double> outputs(const SsimSums (&sums)[kScales]) const;
 
   private:

@@ -13,7 +13,7 @@ namespace acuity {
 // The depth of a Plane whose samples are single-precision numbers on the scale of 8 bits.
 constexpr int kSingle = 32;
 
-// What a sample of that depth is multiplied by to be on the scale of 8 bits; a power of two.
+// The factor that brings a sample of that depth to the scale of 8 bits; a power of two.
 constexpr float unit(int depth) { return depth == kSingle ? 1.0f : 1.0f / static_cast<float>(1 << (depth - 8)); }
 
 // The window's weights in one direction, by distance from its middle.
@@ -33,7 +33,7 @@ constexpr float kLowPass[kLowReach + 1][kLowReach + 1] = {
     {0.016114f, 0.007132f, -0.002090f, -0.000450f, 0.000714f},
 };
 
-// What keeps the three terms from dividing by nothing.
+// The constants that keep the three terms from dividing by zero.
 constexpr float kStableLuminance = (0.01f * 255.0f) * (0.01f * 255.0f);
 constexpr float kStableContrast = (0.03f * 255.0f) * (0.03f * 255.0f);
 constexpr float kStableStructure = kStableContrast / 2.0f;

@@ -30,7 +30,7 @@ inline F32 factors(const float* four, int shift = 0) {
     return v;
 }
 
-// What enters the recursion, four columns of kRows rows after each other, from column 1 - kRadius on.
+// The inputs of the recursion, four columns of kRows rows after each other, from column 1 - kRadius on.
 template <class Value>
 void collect(int width, float* out, Value&& value) {
     for (int r = 0; r < kRows; ++r) {

@@ -89,7 +89,7 @@ void colour(const float* const rgb[3], const float mix[9], int width, float* con
     }
 }
 
-// What is blurred, at a column.
+// The values to blur at a column.
 float blurred(int what, const float* ref, const float* dis, int x) {
     const float values[kBlurred] = {ref[x] * ref[x], dis[x] * dis[x], ref[x] * dis[x], ref[x], dis[x]};
     return values[what];

@@ -30,7 +30,7 @@ class Ssimulacra2 {
     bool has_chroma() const { return chroma_; }
     double run(const Plane* ref, const Plane* dis) const;
 
-    // The score from sums of kChannels channels at each scale, whoever took them.
+    // The score from sums of kChannels channels at each scale, wherever they were taken.
     double outputs(const ssimulacra2::Sums (*sums)[ssimulacra2::kChannels]) const;
 
     // Columns and rows of each scale.

@@ -115,7 +115,7 @@ XpsnrBlock Xpsnr::block(int column, int row) const {
     return block;
 }
 
-// Every row of it is the same row of zeros.
+// A picture whose rows are all the same row of zeros.
 Plane Xpsnr::black() const { return {zeros_.data(), 0, shape_.width, shape_.height, shape_.depth}; }
 
 // Mean activity of a block, in texture and in change, squared; 1 where the picture's edge leaves nothing of it.

@@ -42,7 +42,7 @@ class Xpsnr {
     // there was none: the filter then compares with black.
     void run(const Plane* ref, const Plane* dis, const Plane* before, const Plane* earlier, std::uint64_t* out);
 
-    // The same from the sums of all blocks, whoever took them.
+    // The same from the sums of all blocks, wherever they were taken.
     void outputs(const XpsnrSums* sums, std::uint64_t* out);
 
   private:

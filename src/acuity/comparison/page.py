@@ -221,7 +221,7 @@ def compare_pictures(
     """
     from acuity.frames.page_pictures import BUDGET, page_pictures
 
-    if report.interrupted:  # whoever ended it doesn't want to wait
+    if report.interrupted:  # the user who ended it doesn't want to wait
         return [], INTERRUPTED
     rows = {row.name: number for number, row in enumerate(drawn_rows(report))}
     placed = [one.row for one in report.analysis.standings if one.place is not None]

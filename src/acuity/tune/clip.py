@@ -224,7 +224,7 @@ def _averaged(info: VideoInfo, stream: int | None) -> VideoInfo:
     count, first, last = 0, None, None
     with closing(Decoder(open_source(info.path), stream=stream)) as decoder:
         base = decoder.stream.time_base
-        with suppress(InputError):  # damage is reported by whoever decodes
+        with suppress(InputError):  # damage is reported when frames are decoded
             for packet in decoder.demux():
                 if packet.pts is None or not packet.size or packet.is_discard:
                     continue

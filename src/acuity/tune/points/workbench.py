@@ -91,7 +91,7 @@ class Workbench:
         return self._stopped
 
     def stop(self) -> None:
-        """End the encodes under way, within a second; who asks for a point, now or later, gets Stopped."""
+        """End the encodes under way, within a second; all callers, now or later, get Stopped."""
         with self._lock:
             self._stopped = True
             for event in self._stops:

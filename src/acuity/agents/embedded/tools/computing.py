@@ -50,7 +50,7 @@ _TEXTS: Final = {
     "scores, what it is meant for, and whether this version can score with it. If not, `problem` says why.",
 }
 _QUEUE: Final = 8  # pairs that may wait
-_LONGEST: Final = 86_400.0  # seconds for one pair; whoever stops waiting stops the work
+_LONGEST: Final = 86_400.0  # seconds for one pair; a client that stops waiting stops the work
 _NICE: Final = 10
 _MODEL_NAMES: Final = ("model", "model_version")
 _RAW: Final = {"pixel_format": "420", "bitdepth": 8}  # raw video that doesn't say more
