@@ -87,7 +87,7 @@ def _added(entries: Iterable[str], variable: str, data: Path) -> list[Path]:
         if not path.is_absolute():
             raise SettingsError(f"{label} is '{entry}', which is not absolute: write the whole path")
         found.append(resolve_root(path, label))
-    if data in found:  # it has what other clients asked for and were told
+    if data in found:  # it has the requests and the answers of other clients
         raise SettingsError(
             f"{label} is the data folder '{data}', which has the jobs of every client: "
             "name the folders that hold videos, or another data folder"

@@ -91,7 +91,7 @@ def linked(tool: str, job_id: str, document: dict[str, Any]) -> dict[str, Any]:
 
 
 def _pictures(job_id: str, frame: dict[str, Any]) -> dict[str, str]:
-    """Where clients that don't see the server's disk read the pictures of a frame."""
+    """The URIs of a frame's pictures, for clients that don't see the server's disk."""
     return {kind: picture_uri(job_id, os.path.basename(frame[name])) for kind, name in PICTURES.items()}
 
 

@@ -156,7 +156,7 @@ def has_pictures(document: Mapping[str, Any]) -> bool:
 def shown_document(
     document: Mapping[str, Any], include_frames: bool | None = None, images: Sequence[str] | None = None
 ) -> tuple[dict[str, Any], list[types.ImageContent]]:
-    """What a client reads of a document, and the pictures after it; None: as the caller of the tool chose."""
+    """The document as clients read it, and the pictures after it; None: as the caller of the tool chose."""
     if is_comparison(document):
         return compare_answer(document), []
     if not is_report(document):

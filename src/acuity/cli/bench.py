@@ -117,7 +117,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _workloads(arguments: argparse.Namespace, bench: SpeedRun) -> tuple[list[Workload], list[Unusable]]:
-    """Those that were named, each measured alone, or the usual ones that can be measured at this size.
+    """The workloads that were named, each alone, or the usual ones that can be measured at this size.
 
     Raises what is wrong with a named one.
     """

@@ -94,7 +94,7 @@ def _for_page(
     watch: Watch,
     quiet: bool,
 ) -> Shown:
-    """What is drawn while progress is shown; other formats have no place for pictures.
+    """Draws the pictures of a page, with progress; other formats have no place for pictures.
 
     A signal ends the drawing, not the command, which has scores to write.
     """

@@ -141,7 +141,7 @@ class Analysis:
 
     @property
     def notes(self) -> list[str]:
-        """What the places are based on, and why encodes with a score have none."""
+        """Notes on the frames that places are based on, and on encodes that have a score and no place."""
         notes = []
         for found in self.rankings:
             if found.basis is not None:

@@ -50,7 +50,7 @@ def run_comparison(
     request = ComparisonRequest(encodes.pairs, scoring, remember=remember)
     report = compare_videos(request, progress=progress, watch=watch)
     part = is_part(scoring)
-    said = [None if part else pair.kbps for pair in encodes.pairs]  # those are of whole files
+    said = [None if part else pair.kbps for pair in encodes.pairs]  # a list's bitrates are of whole files
     rows = [_completed(row, find, kbps) for row, kbps in zip(report.rows, said, strict=True)]
     notes = [*encodes.notes, *report.notes, *(_about_rates(rows) if part else ())]
     known = list(dict.fromkeys(row.encoder for row in rows if row.encoder is not None))

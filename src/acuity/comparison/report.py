@@ -142,7 +142,7 @@ class CompareReport:
 
 
 class Extras(NamedTuple):
-    """What a file has besides the comparison itself."""
+    """The parts of a file besides the comparison itself."""
 
     pools: Sequence[str] = ()
     command: str | None = None

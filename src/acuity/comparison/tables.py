@@ -117,7 +117,7 @@ def ranking_table(report: CompareReport, standings: Sequence[Standing], pools: S
     table = Table(titles, rows, numeric, spare)
     for title, method in (("worst 5 %", low), ("worst", worst)):
         if method in pools:
-            table = table.without(title)  # it is there under the name that was asked for
+            table = table.without(title)  # the figure is there under the name that was asked for
     for number, title in reversed(list(enumerate(table.titles))):
         if not any(row[number] for row in table.rows):
             table = table.without(title)

@@ -135,7 +135,7 @@ class ContactSheet:
         colours = Image.fromarray(heat_colours()[np.newaxis])
         self._sheet.paste(colours.resize((length, high)), (x, y))
         self._write(x + length, y, " 1", _FAINT)
-        if length >= _WITH_TICKS:  # they show that the scale isn't even
+        if length >= _WITH_TICKS:  # ticks show that the scale isn't even
             for loss, label in _TICKS:
                 at = x + round(loss**0.5 * (length - 1))
                 self._draw.line((at, y, at, y + high - 1), "white")

@@ -27,9 +27,9 @@ class JobsConfig:
     nice: int = 5  # how much less priority workers have than the server
     memory: int = field(default_factory=default_memory)  # bytes that all workers together may have
     roots: tuple[str, ...] = ()  # the only folders that workers may open files in; empty: any
-    private: tuple[str, ...] = ()  # folders in those that they may not open files in
-    writable: tuple[str, ...] = ()  # those among them where they may create files
-    output_bytes: int | None = None  # bytes that each of those may hold; None: any number
+    private: tuple[str, ...] = ()  # folders in the roots that they may not open files in
+    writable: tuple[str, ...] = ()  # the roots that they may create files in
+    output_bytes: int | None = None  # bytes that each writable root may hold; None: any number
     queue_each: int | None = None  # jobs of one client that may wait; None: all of the queue
     running_each: int | None = None  # jobs of one client that may run, short ones aside; None: all but one
     short_limit: float = 30.0  # seconds that a job may have the place for short work

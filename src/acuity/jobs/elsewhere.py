@@ -212,6 +212,6 @@ class Elsewhere:
             ) from None
 
     def _node_of(self, id: str) -> SharedJobs | None:
-        """Where to ask for a job of another node; None: it is one of this node's."""
+        """The shared jobs, if the id is of another node; None: the job is one of this node's."""
         shared = self._shared
         return None if shared is None or "-" not in id or id.startswith(f"{shared.node}-") else shared

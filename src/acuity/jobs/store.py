@@ -83,7 +83,7 @@ class Store:
         return self._call(self._mark_interrupted)
 
     def look(self, again: bool) -> Awaitable[Seen | None]:
-        """What other servers did with jobs; None: nothing since the last look, unless asked again."""
+        """The jobs and wishes of other servers; None: nothing new since the last look, unless asked again."""
         return self._call(lambda: self._look(again))
 
     async def close(self) -> None:

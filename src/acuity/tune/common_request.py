@@ -50,7 +50,7 @@ def target_vmaf() -> Any:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TuneRequest:
-    """What all tuning has in common: the source, how it is encoded, what is measured."""
+    """The fields of all tuning requests: the source, its encoding and its scoring."""
 
     src: str
     # fmt: off

@@ -34,7 +34,7 @@ class Material:
         return replace(target, kind="bitrate", value=target.value * 8 / seconds / 1000)
 
     def document(self, point: Point, target: Target) -> dict[str, Any] | None:
-        """What was sampled, and how far the point's figures may be from those of the whole."""
+        """The sample, and how far the point's figures may be from those of the whole."""
         if self.sample is None:
             return None
         return {

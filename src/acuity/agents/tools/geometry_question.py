@@ -56,7 +56,7 @@ async def settle_geometry(paths: AllowedPaths, call: Call, arguments: Arguments)
 
 
 async def _choice(call: Call, message: str, choices: list[str]) -> str | None:
-    """What the client chooses; None if it declines, fails or takes too long."""
+    """The client's choice; None if it declines, fails or takes too long."""
     form: dict[str, Any] = {
         "type": "object",
         "properties": {"geometry": {"type": "string", "title": "Geometry", "enum": choices}},

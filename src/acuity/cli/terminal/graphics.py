@@ -111,7 +111,7 @@ def _question() -> str:
 
 
 def _asked(stream: TextIO) -> bytes:
-    """What the terminal answers within WAIT; nothing, if this process isn't the one that it listens to."""
+    """The terminal's answer within WAIT; empty if this process isn't the one that it listens to."""
     if not (question := _question()):
         return b""
     import termios

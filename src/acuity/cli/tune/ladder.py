@@ -69,7 +69,7 @@ def _text(document: dict[str, Any], _: argparse.Namespace) -> str:
 
 
 def _written(package: dict[str, Any] | None) -> list[str]:
-    """What --encode has made, measured beside predicted."""
+    """The renditions that --encode has made, measured beside predicted."""
     if package is None:
         return []
     rows = [

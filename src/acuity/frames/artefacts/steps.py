@@ -117,7 +117,7 @@ def _blocks(ref: Plane, dis: Plane, starts: list[int]) -> Plane:
         patterned = (own > 0) & (left <= 0) & (cells > 0)
         if cells[patterned].sum() < np.maximum(cells, 0).sum() / 2:
             return left
-        added = np.where(patterned.repeat(sizes, axis=0), np.float32(0), added)  # what is elsewhere?
+        added = np.where(patterned.repeat(sizes, axis=0), np.float32(0), added)  # look for a grid elsewhere
     return np.zeros((len(starts), dis.shape[1]), np.float32)
 
 

@@ -49,7 +49,7 @@ _NO_NUMBER: Final = re.compile(r'("(?:[^"\\]|\\.)*")|-?\b(?:nan|inf(?:inity)?)\b
 
 @dataclass(frozen=True, slots=True)
 class ExternalPayload:
-    """What to run, as plain values; `options` are the binary's, besides what has a field of its own."""
+    """The binary's work as plain values; `options` are those without a field of their own."""
 
     binary: str
     request: Request  # without the presets' models and features, and one model at most; raw if it has a width
@@ -68,7 +68,7 @@ class ExternalPayload:
 
     @property
     def models(self) -> list[str]:
-        """What is asked for besides the presets' models, as `vmaf --model` takes it, or 'auto'."""
+        """The models asked for besides those of presets, as `vmaf --model` takes them, or 'auto'."""
         return [str(model) for model in self.request.models]
 
 

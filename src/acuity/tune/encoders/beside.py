@@ -92,7 +92,7 @@ def opened(clip: Clip) -> Iterator[InputContainer]:
 
 
 def weight(clip: Clip, format: str) -> Weight:
-    """What a file of that format will have beside the clip's video; reads the source once."""
+    """The bytes that a file of that format will have beside the video's; reads the source once."""
     frames = clip.frames or 0
     alone = Weight(0, _HEAD + _OF_STREAM + _OF_PACKET * frames)
     if clip.info.kind != "container" or not from_start(clip):

@@ -62,7 +62,7 @@ def program_version() -> str:
         return "no ffmpeg"
     try:
         return _version(named)
-    except (OSError, subprocess.SubprocessError, IndexError):  # which isn't remembered
+    except (OSError, subprocess.SubprocessError, IndexError):  # a failure isn't remembered
         return os.path.basename(named)
 
 

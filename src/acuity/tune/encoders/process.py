@@ -187,7 +187,7 @@ def _leave_real_time() -> None:
     machine, scoring included, waits for them.
     """
     for thread in map(int, os.listdir("/proc/self/task")):
-        with contextlib.suppress(OSError):  # it has ended
+        with contextlib.suppress(OSError):  # the thread has ended
             if os.sched_getscheduler(thread) != os.SCHED_OTHER:
                 os.sched_setscheduler(thread, os.SCHED_OTHER, os.sched_param(0))
 

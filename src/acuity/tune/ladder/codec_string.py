@@ -22,7 +22,7 @@ from acuity.video.coded_headers import Bits, av1_sequence
 
 
 class EncodedStream(NamedTuple):
-    """What is known of an encoded stream: the bytes of its head, and how it is shown."""
+    """The facts about an encoded stream: the bytes of its head, and how it is shown."""
 
     codec: str  # "h264", "hevc", "av1", "vp9"
     extradata: bytes  # of the encoder; may be empty
@@ -196,7 +196,7 @@ def stream_of(
 
 
 def stream_head(clip: Clip, settings: EncoderSettings, quality: float, bitrate_kbps: float) -> EncodedStream:
-    """What is known of the stream that these settings make of a clip: the encoder encodes one frame.
+    """The head of the stream that these settings make of a clip: the encoder encodes one frame.
 
     Profile, level, bit depth and headers don't depend on how many frames follow.
     """

@@ -220,7 +220,7 @@ def _audio_set(audio: AudioTrack) -> list[str]:
 
 
 def _template(timeline: SegmentTimes) -> list[str]:
-    """Where the segments are, and how long each is; equal ones that follow each other are one line."""
+    """The names and lengths of the segments; successive segments of one length share a line."""
     names = {"initialization": f"$RepresentationID$/{INIT}", "media": "$RepresentationID$/$Number%05d$.m4s"}
     head = _open("SegmentTemplate", timescale=timeline.timescale, **names, startNumber=1)
     lines = [f"        {head}", "          <SegmentTimeline>"]

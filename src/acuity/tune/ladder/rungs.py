@@ -85,14 +85,14 @@ class Rungs(NamedTuple, Generic[R]):
 
 
 def ends(hull: Sequence[R], targets: Sequence[float]) -> tuple[int, int]:
-    """Where the lowest and the highest rung are on a hull: the cheapest that reach the targets."""
+    """The places of the lowest and the highest rung on a hull: the cheapest that reach the targets."""
     top = _reaching(hull, max(targets))
     bottom = _reaching(hull, min(targets)) if len(set(targets)) > 1 else 0
     return min(bottom, top), top
 
 
 def positions(hull: Sequence[R], targets: Sequence[float], count: int, spacing: str) -> list[float]:
-    """Where rungs would be if the hull had a sample everywhere, in the unit of the spacing."""
+    """The even places of rungs, as if the hull had a sample everywhere, in the unit of the spacing."""
     place = SPACINGS[spacing]
     bottom, top = ends(hull, targets)
     return _even(place(hull[bottom]), place(hull[top]), count)

@@ -131,7 +131,7 @@ class SegmentMuxer:
         # shown late.
         options = {"movflags": "+".join(_FLAGS), "avoid_negative_ts": "disabled"}
         if fragment is None:
-            options["use_editlist"] = "0"  # which FFmpeg 9 prefers to negative offsets
+            options["use_editlist"] = "0"  # FFmpeg 9 prefers edit lists to negative offsets
         else:
             # Headers of AC-3 and the like are known with the first packet only.
             options["movflags"] += "+delay_moov"

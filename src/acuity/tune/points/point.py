@@ -39,7 +39,7 @@ _EXPECTED: Final = ("swapped", "identical")
 
 @dataclass(frozen=True, slots=True)
 class PointScoring:
-    """What is measured of an encode."""
+    """The settings by which an encode is scored."""
 
     model: str = "auto"
     metrics: tuple[str, ...] = ()  # besides VMAF

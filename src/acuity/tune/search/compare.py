@@ -262,7 +262,7 @@ def _savings(request: CompareRequest, contenders: Sequence[_Contender]) -> list[
 
 
 def _notes(request: CompareRequest, source: Material, contenders: Sequence[_Contender]) -> list[str]:
-    """What was sampled, and what was noticed while encoding and scoring."""
+    """Notes on the source and its sample, and those of the searches and points."""
     said = part_notes(source.whole)
     for contender in contenders:
         said += contender.notes

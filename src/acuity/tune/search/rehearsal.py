@@ -23,7 +23,7 @@ _REACH, _FINENESS = 6, 256  # of the table of the normal distribution
 
 
 class Aim(NamedTuple):
-    """What ends a search: a score from `goal` to `near`, or neighbours of which only one reaches the goal."""
+    """The ends of a search: a score from `goal` to `near`, or neighbours of which one reaches the goal."""
 
     goal: float
     near: float

@@ -183,7 +183,7 @@ def point_document(point: Point, target: Target | None = None) -> dict[str, Any]
 
 
 class SizeBudget(NamedTuple):
-    """How a size that a file is to have is divided."""
+    """The division of a file's wanted size between its video and the rest."""
 
     asked: int
     beside: Weight

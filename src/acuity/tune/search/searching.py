@@ -44,7 +44,7 @@ class SearchAnswer:
 
     @property
     def notes(self) -> list[str]:
-        """What people must know of the answer: that there may be a better one."""
+        """Notes on an answer that says little, or that may not be the best."""
         said = []
         last = self.settings.encoder.last_step
         if self.target.kind == "quality" and self.settings.encoder.step(self.quality) == last:

@@ -79,7 +79,7 @@ class Detection:
             )
 
     def key(self) -> str:
-        """What decides the shots besides the video; the number is the method's."""
+        """A key of the settings that decide the shots; its number is the method's."""
         return f"shots 3 {self.threshold!r} {self.min_frames} {self.max_seconds!r}"
 
 

@@ -191,7 +191,7 @@ class LiveState:
         ]
 
     def results(self) -> Results:
-        """Everything known so far, with pools of that; raises NoFramesError before the first frame."""
+        """The results so far, and their pools; raises NoFramesError before the first frame."""
         revision = self.revision
         if self._results is None or self._results[0] != revision:
             self._results = revision, self.measurement.results(partial=True)

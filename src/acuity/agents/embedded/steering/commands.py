@@ -138,7 +138,7 @@ def calling_client(call: Call, on_leave: Callable[[Client], None]) -> Client:
 
 
 def client_name(session: ServerSession) -> str:
-    """What a client calls itself."""
+    """The name that a client gives itself."""
     params = connection_of(session).client_params
     name = params.client_info.name if params is not None and params.client_info is not None else ""
     return one_line(name)[:_LONGEST_NAME] if name else "a client"
