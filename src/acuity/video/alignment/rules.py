@@ -1,4 +1,4 @@
-"""What the numbers of frames and presentation times say about which frames match."""
+"""Rules: which frames match by the numbers of frames and by presentation times."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _TIMES: Final = 3
 # Where pictures tell nothing, a rule is believed that leaves out one of so few frames, so often.
 _HIDDEN_PERIOD: Final = 10
 _HIDDEN_TIMES: Final = 10
-# Another phase of a rule is possible unless each frame that it moves costs so much more, on average. Then the
-# points by which the scores differ are a doubt: so many at most, which is worth a warning.
+# Another phase of a rule is possible unless each frame that it moves costs so much more, on average. If it is
+# possible, the points by which the scores differ are a doubt: at most the second figure, worth a warning.
 _FRAME_CERTAIN: Final = 3.0
 _LITTLE: Final = 0.1
 # But encoders mostly code every fourth frame well, and make the frames between move evenly, as if one were
-# missing among them. So the doubt is all of it where one of such a group seems to be missing in its middle,
-# or where the phase costs less than this.
+# missing among them. So the doubt isn't limited where a frame seems to be missing in such a group, or where
+# the other phase costs so little more.
 _GROUP: Final = 4
 _PHASE_CERTAIN: Final = 20.0
 
