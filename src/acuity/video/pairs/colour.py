@@ -117,7 +117,7 @@ def _assume_matrix(plan: PairPlan, matrix: str) -> None:
 
 
 def _guessed_matrix(side: Side) -> str:
-    """The matrix that players take a video for which doesn't say it."""
+    """The matrix that players assume for a video that doesn't say its own."""
     return usual_matrix(side.width, side.height)
 
 

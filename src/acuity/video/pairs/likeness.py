@@ -28,9 +28,9 @@ _VISIBLE: Final = 10.0  # squared 8-bit steps of error that may come from more t
 _SURE: Final = 6.0  # times less squared error once it is undone, of one picture
 LIKELY: Final = 2.0  # likewise, of several to which the same was done
 _FRAMES: Final = 5  # that say whether a lag is a matter of geometry
-_BETTER: Final = 0.5  # of the error at the lag, that geometry may leave
-_NEAR: Final = 3  # frames by which the lag may be wrong, beside which geometry has to be better, too
-_AS_WELL: Final = 10.0  # because thumbnails are scaled roughly
+_BETTER: Final = 0.5  # share of the error at the lag that geometry may leave
+_NEAR: Final = 3  # frames by which the lag may be wrong: geometry must be better than these lags, too
+_AS_WELL: Final = 10.0  # the same for zooms, which may leave more: thumbnails are scaled roughly
 _ZOOM: Final = 0.01
 _ALIKE: Final = 1.0  # cells, or hundredths of a zoom, by which what was done to frames may differ
 _EVERY: Final = 8  # pairs, of which one tells the brightness
@@ -148,7 +148,7 @@ class Likeness:
     def look(self, ref: Picture, dis: Picture) -> Transformation | None:
         """Take in the next pair; what was done to its picture, if it is one whose samples are compared.
 
-        One look is sure of much, and two that agree of less.
+        One look suffices for a clear change, and two that agree for a smaller one.
         """
         number, self._pairs = self._pairs, self._pairs + 1
         if not isinstance(ref, CardPicture) and not isinstance(dis, CardPicture):
@@ -181,7 +181,7 @@ class Likeness:
 
 
 def _middle(picture: Picture, part: tuple[int, int]) -> Samples:
-    """So many rows and columns of the luma."""
+    """The middle of the luma: as many rows and columns as `part` says."""
     luma = picture.luma
     rows, columns = (max(0, (size - most) // 2) for size, most in zip(luma.shape, part, strict=True))
     return luma[rows : luma.shape[0] - rows, columns : luma.shape[1] - columns]

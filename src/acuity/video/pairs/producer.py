@@ -46,8 +46,8 @@ class Producer:
     def start(self, ahead: int | None, name: str) -> Ahead:
         """Begin to read ahead, in several threads if the reader can and the pictures are large.
 
-        Of a file in which the places of the frames are known, and which are taken as they are, no thread
-        needs Python's lock.
+        Where the frames' places in the file are known and the frames aren't converted, no thread needs
+        Python's lock.
         """
         reader, side = self._reader, self._side
         frame_bytes = side.format.frame_bytes(side.width, side.height)
@@ -155,7 +155,7 @@ class Producer:
 
 
 class PictureSource:
-    """The base of what hands out the pictures of one video or of two, read ahead: its notes, and its end."""
+    """The base of Pairing and LoneVideo, which hand out pictures that are read ahead: notes, and closing."""
 
     def __init__(
         self, readers: tuple[VideoReader, ...], plan: PairPlan, options: PairOptions, notes: list[Note]
