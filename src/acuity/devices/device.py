@@ -60,7 +60,7 @@ class Device(Protocol):
         ...
 
     def port(self) -> CardArrays | None:
-        """What takes arrays that lie in its own memory; None: it has none."""
+        """The object that takes arrays in the device's own memory; None: there is none."""
         ...
 
     def containers(self, *, required: bool) -> Callable[..., BaseReader] | None:

@@ -57,7 +57,7 @@ _CAPSULES: Final[dict[bytes, tuple[type[_Managed] | type[_Versioned], bytes]]] =
     b"dltensor": (_Managed, b"used_dltensor"),
     b"dltensor_versioned": (_Versioned, b"used_dltensor_versioned"),
 }
-# Holds Python's lock, as a capsule's own destructor does. A library has one for all its arrays.
+# Called with Python's lock held, as a capsule's own destructor is. A library has one for all its arrays.
 _deleter: Final = lru_cache(64)(PYFUNCTYPE(None, c_void_p))
 
 _name_of: Final = PYFUNCTYPE(c_char_p, py_object)(("PyCapsule_GetName", pythonapi))
