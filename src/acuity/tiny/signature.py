@@ -44,7 +44,7 @@ def verify_signature(path: Path, data: bytes) -> str:
     _check_own(path)
     _import_sigstore()
     file = registered(path)
-    # First: who isn't signed at all needs no settings.
+    # This comes first: a model that isn't signed at all needs no settings.
     bundle = path.with_name(file.bundle) if file is not None and file.bundle else _beside(path)
     identities = _expected(path)
     verifier = _verifier()
