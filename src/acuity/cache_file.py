@@ -189,7 +189,7 @@ class CacheFile:
     def _connect(self) -> None:
         if self.path is not None:
             os.makedirs(os.path.dirname(os.path.abspath(self.path)), mode=0o700, exist_ok=True)
-        # Other users must not read which videos were encoded.
+        # The file is private: it tells which videos were encoded.
         self._connection = open_database(self.path, _SCHEMA, _VERSION, _refuse_other)
 
     def _move_aside(self, error: Exception) -> None:

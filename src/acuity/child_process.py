@@ -58,7 +58,7 @@ class ChildProcess:
                 fcntl.fcntl(file.fileno(), fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
 
     def write(self, data: Any) -> None:
-        """Send bytes; waits until the process has taken them."""
+        """Send bytes; waits while the process doesn't take them."""
         view = memoryview(data).cast("B")
         while len(view):
             view = view[self.stdin.write(view) or 0 :]

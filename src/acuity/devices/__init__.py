@@ -43,7 +43,7 @@ class Opened(NamedTuple):
     automatic: bool = False  # chosen by 'auto': the CPU may compute in the place of others
 
     def notes(self) -> list[str]:
-        """What makes the devices slower than they could be."""
+        """Notes on what makes the devices slower than they could be."""
         if self.devices[0].name != "cuda":
             return []
         from acuity.devices.cuda.hardware.cards import CARDS
@@ -52,7 +52,7 @@ class Opened(NamedTuple):
 
 
 def look_for(name: str) -> Signs:
-    """What is known of a backend without starting it."""
+    """The facts about a backend that are known without starting it."""
     if name == "cpu":
         return Signs(True, True, None)
     if name == "cuda":

@@ -92,7 +92,7 @@ class Backend(NamedTuple):
 
 
 class Signs(NamedTuple):
-    """What is known of a device without starting it."""
+    """The facts about a device that are known without starting it."""
 
     installed: bool  # this installation has what it needs
     expected: bool  # this installation or machine suggests that it can be used

@@ -38,8 +38,8 @@ _CSF_OPTIONS: Final = (
 )
 # Mode, view distance, display height, scale and diagonal scale.
 _Csf = tuple[int, float, int, float, float]
-# Those with the straight and diagonal figures of each scale; gain limit, noise weight, exponent, masking, and
-# the scale that is left out of the impairment.
+# The same with the straight and diagonal figures of each scale; gain limit, noise weight, exponent, masking,
+# and the scale that is left out of the impairment.
 _FloatSetting = tuple[tuple[Any, ...], float, float, float, bool, int]
 
 

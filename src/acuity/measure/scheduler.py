@@ -17,8 +17,8 @@ from acuity.errors import ClosedError, InputError, Remedy, to_set
 
 JobT = TypeVar("JobT")
 
-# One job waits for this many running ones, and at least one in all: that hides the feeder's own work, and
-# takes little memory.
+# Running jobs for each job that may wait in the queue, where at least one may wait: enough to hide the
+# feeder's own work, for little memory.
 _THREADS_PER_WAITING: Final = 2
 # Each thread has pictures and scratch memory of its own; more than this is a typing error.
 MAX_THREADS: Final = 1024

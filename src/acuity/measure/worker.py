@@ -37,7 +37,7 @@ MakeWorker = Callable[[Lanes], Callable[[WorkItem], None]]
 
 
 class Share:
-    """What one of a measurement's devices computes."""
+    """The extractors that one of a measurement's devices computes."""
 
     def __init__(self, device: Device, devices: Sequence[Device], geometry: Geometry) -> None:
         self.device = device
@@ -234,7 +234,7 @@ AnyScheduler: TypeAlias = "Scheduler[WorkItem] | CrewScheduler"
 
 
 class First(NamedTuple):
-    """What is known of a measurement's first frame."""
+    """The facts about a measurement's first frame."""
 
     plan: Plan
     uploads: bool  # whether its pictures lie in the machine's memory

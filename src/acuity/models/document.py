@@ -110,7 +110,7 @@ class Section(NamedTuple):
 
 
 def read_document(path: str | Path, most: int = MAX_BYTES, *, regular: bool = False) -> Section:
-    """Read a model file; refuses more than `most` bytes, bad JSON, double keys and infinite numbers.
+    """Read a model file; refuses more than `most` bytes, bad or ambiguous JSON, and numbers not finite.
 
     `regular` refuses pipes and devices, too.
     """

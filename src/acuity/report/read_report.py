@@ -173,7 +173,7 @@ def _as_json(found: re.Match[str]) -> str:
 
 
 def _damage(error: ValueError) -> str:
-    """What is wrong with JSON that can't be read."""
+    """The fault of JSON that can't be read, in words."""
     if isinstance(error, NestedTooDeeply):
         return "its JSON has lists or objects inside each other, too many to be a report's"
     if isinstance(error, json.JSONDecodeError):

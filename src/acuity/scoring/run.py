@@ -67,7 +67,7 @@ def run_request(
     beside: SharedRun | None = None,
     share: int = 1,
 ) -> ScoreReport:
-    """Score; raises AcuityError. Readers that were handed in are closed at the end, come what may.
+    """Score; raises AcuityError. Readers that were handed in are closed at the end in any case.
 
     `progress` is called after every frame, or at most once in `every` seconds. `attach` may do anything with
     the measurement, which can still be read when this has returned. `beside` is what this run

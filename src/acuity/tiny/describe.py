@@ -31,7 +31,7 @@ _FIRST_FIELD: Final = b"\x08"  # of every ONNX file: its version
 
 
 class TinyDescription(NamedTuple):
-    """What is known about a file, and why it can't be used if it can't."""
+    """The facts about a file, and the reason if it can't be used."""
 
     facts: dict[str, Any]
     problem: str | None
@@ -104,7 +104,7 @@ def _problem(path: Path, data: bytes, facts: dict[str, Any]) -> str | None:
 
 
 def _from_sidecar(path: Path, sidecar: Path) -> dict[str, Any]:
-    """What the sidecar says, as plain values; empty if there is none."""
+    """The sidecar's facts as plain values; empty if there is none."""
     if not sidecar.exists():
         check_without_sidecar(path)
         return {}

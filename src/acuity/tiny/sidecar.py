@@ -62,7 +62,7 @@ _LONGEST_LIMITS: Final = 300  # characters
 
 @dataclass(frozen=True, slots=True)
 class Sidecar:
-    """What a sidecar says; everything is optional."""
+    """The contents of a sidecar; all of them are optional."""
 
     file: str = ""  # empty: there is none
     digest: str = ""  # the SHA-256 of the sidecar itself

@@ -52,7 +52,7 @@ class _Versioned(Structure):
     )
 
 
-# By the name of their capsule: the structure in it, and the capsule's name when somebody has taken it.
+# By the name of their capsule: the structure in it, and the capsule's name after its array was taken.
 _CAPSULES: Final[dict[bytes, tuple[type[_Managed] | type[_Versioned], bytes]]] = {
     b"dltensor": (_Managed, b"used_dltensor"),
     b"dltensor_versioned": (_Versioned, b"used_dltensor_versioned"),

@@ -57,7 +57,7 @@ class Line(NamedTuple):
 
 
 class Area(NamedTuple):
-    """What is between two lines over the same places."""
+    """The area between two lines over the same places."""
 
     x: Floats
     top: Floats

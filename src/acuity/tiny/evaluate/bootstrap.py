@@ -231,7 +231,7 @@ def _nothing(counts: Matrix) -> Vector:
 
 
 def _order(values: Vector) -> npt.NDArray[np.float32]:
-    """Of each two samples whether the first has the greater value (1), the lesser (-1) or the same (0).
+    """For each two samples: whether the first has the greater value (1), the lesser (-1) or the same (0).
 
     Single precision holds sums of these exactly.
     """

@@ -319,7 +319,7 @@ class Samples:
         return None if self.margins is None else self.pooled(self.margins)
 
     def pooled(self, predicted: Vector) -> Vector:
-        """One prediction for each sample, of those of the rows."""
+        """One prediction for each sample, from those of the rows."""
         if self._clip is None or self._sizes is None:
             return predicted
         return np.bincount(self._clip, predicted) / self._sizes

@@ -17,7 +17,7 @@ from acuity.video.alignment.history import REACH, History
 from acuity.video.alignment.signature import coarse
 from acuity.video.picture import Signature
 
-FAR: Final = 150  # frames beyond REACH that a lag may have to be found by a search every WINDOW frames
+FAR: Final = 150  # frames beyond REACH up to which a search every WINDOW frames finds a lag
 WINDOW: Final = 25  # frames between these searches
 _ALARM: Final = 14.0  # evidence against lag 0 that is worth a closer look
 # Frames until a look that did not convince is repeated; doubled each time, up to WINDOW.
@@ -72,7 +72,7 @@ class Aligner:
 
     @property
     def sharpness(self) -> float:
-        """By how much a lag of one frame enlarges the error of all pairs; a small share hides such a lag."""
+        """By how much a lag of one frame enlarges the error of all pairs; a small share hides that lag."""
         return self._drift.sharpness
 
     def add(self, ref: Signature, dis: Signature) -> Misalignment | None:
@@ -112,7 +112,7 @@ class Aligner:
         return self._drift.end(ref) if found is None else self._believed(found)
 
     def _believed(self, finding: Misalignment) -> Misalignment | None:
-        """The finding with its lag refined; None for a lag that encoders of little detail make."""
+        """The finding with its lag refined; None for a lag that comes of coding little detail."""
         if -2 <= finding.lag < 0 and self._drift.sharpness < _LAGGING:
             self._alarm = ()
             return None

@@ -98,7 +98,7 @@ def _detour(run: _Run) -> Misalignment:
 
 
 def _gains(error: Figures, reach: int) -> Figures:
-    """What each frame gains by each lag over lag 0, in units of its least error."""
+    """The gain of each frame by each lag over lag 0, in units of its least error."""
     least = np.maximum(error.min(axis=1, keepdims=True), FLOOR)
     gains: Figures = (error[:, reach, None] - error) / least
     return gains

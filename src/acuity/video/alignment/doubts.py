@@ -33,7 +33,7 @@ def points_apart(one: Figures, other: Figures) -> Figures:
 
 
 def doubts(error: Figures, surplus: Figures, path: NDArray[np.intp]) -> Figures:
-    """By frame of a path: about how many points its score may be wrong by.
+    """For each frame of a path: by about how many points its score may be wrong.
 
     That is the mean difference to its scores with other frames of the reference. Each of these counts by how
     likely it is, which depends on how much more the best path through it costs (`surplus`).

@@ -42,7 +42,7 @@ _FLIPS: Final[dict[str, Callable[[NDArray[Any]], NDArray[Any]]]] = {
 
 
 class Transformation(NamedTuple):
-    """What was done to a picture: flipped, then zoomed and turned about its centre, then shifted."""
+    """The change of a picture: flipped, then zoomed and turned about its centre, then shifted."""
 
     flip: str  # in words; empty: not flipped
     dx: float  # samples to the right
@@ -64,7 +64,7 @@ class Transformation(NamedTuple):
 
 
 def transformation(ref: NDArray[Any], dis: NDArray[Any], least: float = LEAST_GAIN) -> Transformation | None:
-    """What was done to the reference's luma, besides coding; None if that doesn't explain the difference.
+    """The change of the reference's luma besides coding; None if no change explains the difference.
 
     Both are of one size, in samples of any depth. Brightness and contrast may differ too. The difference is
     explained if a `least`-th of its square or less is left once the transformation is undone.

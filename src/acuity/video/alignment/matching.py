@@ -91,7 +91,7 @@ def frame_costs(error: Figures, motion: Figures, *, straight: bool = False) -> F
 
 
 def motion_seen(error: Figures, ref: Sequence[Signature]) -> Figures:
-    """By frame: how much larger the error is a frame away from the best match; NaN where nothing moves."""
+    """For each frame: how much larger the error is a frame off the best match; NaN where nothing moves."""
     seen = np.full(len(error), np.nan)
     if len(ref) < 3:
         return seen
@@ -130,7 +130,7 @@ def goes_straight(ref: Sequence[Signature]) -> bool:
 
 
 def usual_motion(ref: Sequence[Signature]) -> Figures:
-    """By frame of the reference: the median squared change from frame to frame around it, where it moves."""
+    """For each reference frame: the median squared change from frame to frame around it, where it moves."""
     changes = errors(ref[:-1], ref[1:], 1)[:, 0]
     motion = np.zeros(len(ref))
     for frame in range(len(ref)):

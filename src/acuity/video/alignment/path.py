@@ -117,8 +117,8 @@ def best_path(
 def surplus(
     cost: Figures, costs: Costs, first: Sequence[int], foreign: NDArray[np.bool_], *, ends: bool
 ) -> Figures:
-    """By frame, for each frame of the reference: by how much the best path through both costs more than the
-    best path of all.
+    """For each frame and each frame of the reference: how much more the best path through both costs than
+    the best path of all.
     """
     count = cost.shape[1]
     there, _, _ = _sweep(cost, costs, first, None, foreign)

@@ -33,8 +33,8 @@ _PHASE_CERTAIN: Final = 20.0
 
 
 def expected_steps(dis: Sequence[float | None], ref: Sequence[float | None]) -> list[NDArray[np.intp]] | None:
-    """By frame of the distorted video after the first: which frame should follow each frame of the reference,
-    by presentation times; None if some have no time.
+    """For each frame of the distorted video after the first: which frame should follow each frame of the
+    reference, by presentation times; None if some have no time.
     """
     if None in dis or None in ref:
         return None

@@ -1,4 +1,4 @@
-"""What a pairing does about frames that aren't the same in both videos: refuse, warn, or follow them."""
+"""Deals with frames that aren't the same in both videos: refuses them, warns of them, or follows them."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ CODE: Final = "alignment"  # of notes
 GEOMETRY: Final = "geometry"  # likewise
 _SHORT: Final = ("detour", "frozen")  # faults that the frames after them don't have
 _SHOWN: Final = 8  # frames that a sentence lists as evidence
-_MOST_AWAY: Final = 0.8  # of the pairs, at most in a detour; pictures that were moved look like a longer one
+_MOST_AWAY: Final = 0.8  # longest detour, as a share of the pairs; moved pictures look like a longer one
 
 Sentence = tuple[str | Remedy, ...]
 
 
 def statement(finding: Misalignment, plan: PairPlan, pair: int) -> str:
-    """What was found, and the evidence; `pair` is where the finding's first frame is."""
+    """The sentence about a finding, with the evidence; `pair` is the pair of its first frame."""
     ref, dis, lag = plan.ref.name, plan.dis.name, finding.lag
     first = max(pair, -lag)
     last = first + min(finding.frames, _SHOWN) - 1
@@ -64,7 +64,7 @@ def frames_in_words(count: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What was done where the videos were not aligned: frames of one of them are left out before a pair."""
+    """A decision where the videos were not aligned: which frames are left out before a pair."""
 
     pair: int
     reason: str

@@ -52,7 +52,7 @@ def moved(
     better: float = _BETTER,
     least: float = LEAST_GAIN,
 ) -> Transformation | None:
-    """What was done to the pictures if that explains them much better than a lag; None if it doesn't.
+    """The change of the pictures that explains them much better than a lag; None if none does.
 
     `ref` and `dis` are signatures, or samples, of the same places in both videos. `better` is the part of the
     lag's error that may be left, `least` the gain that each picture needs.
@@ -162,7 +162,7 @@ class Likeness:
         return found if found.gain >= _SURE or (len(self._found) > 1 and _alike(self._found[-2:])) else None
 
     def _transformed(self, ref: Picture, dis: Picture) -> Transformation | None:
-        """What was done to the middle of the picture, looked for only where the samples differ visibly.
+        """The change of the middle of the picture, looked for only where the samples differ visibly.
 
         Pictures on a card stay there: their signatures tell less.
         """

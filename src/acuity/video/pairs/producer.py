@@ -168,7 +168,7 @@ class PictureSource:
         self.aspect: float = side.aspect  # of one sample, width to height
         self.display: str = plan.display  # that the videos are scaled to, or 'native'
         self.format: PixelFormat = side.format
-        # Of both, after their conversions: what one of them doesn't say is taken from the other.
+        # The tags of both after their conversions: those that one lacks are taken from the other.
         self.matrix: str | None = side.matrix or plan.dis.matrix
         self.full_range: bool = side.full_range
         self.notes = notes

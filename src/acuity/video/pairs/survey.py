@@ -78,7 +78,7 @@ class Survey:
 
     @property
     def notes(self) -> Iterator[Note]:
-        """What was done, for the report."""
+        """Notes on the decisions, for the report."""
         strange = [done for done in self.decisions if done.reason == "other"]
         usual = [done for done in self.decisions if done.reason != "other"]
         for decision in (*usual[:_SHOWN], *strange[:_SHOWN]):
@@ -213,13 +213,13 @@ class Survey:
         extra, lost, first = now.dis - last.dis - 1, now.ref - last.ref - 1, last.dis + 1
         repeats = self._repeats(last, now, dis, ref) if lost else 0
         if repeats:
-            # Of the frames that repeat one, the last were matched with it: the video stood still.
+            # Of frames that repeat another one, the last were matched with it: the video stood still.
             repeated = self.decisions.pop().leave_out_dis
             extra, first = extra + repeated, first - repeated - repeats
         instead = min(extra, lost)  # frames shown at the place of others, with which they are compared
         if instead:
             moves = _motion(ref, last.ref - max(repeats - 1, 0), now.ref)
-            # What stands still shows the last frame that matched or, after a cut, the next one.
+            # A video that stands still shows the last frame that matched or, after a cut, the next one.
             held = [ref[frame] for frame in (last.ref, last.ref + 1) if frame in ref]
             still = _motion(dis, first, now.dis - 1) < _STANDS * moves and any(
                 correlation(one, dis[first]) > _HOLDS for one in held

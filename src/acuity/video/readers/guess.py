@@ -104,7 +104,7 @@ def guess_geometry(
 
 
 def other_geometry(path: str, length: int | None, given: RawFormat) -> OtherGeometry | None:
-    """What the name says against this geometry; None if nothing, or if the file's length refutes the name."""
+    """The name's contradiction of this geometry; None if there is none or the file's length refutes it."""
     name = os.path.basename(path).lower()
     own_size = (given.width, given.height)
     sizes = _sizes(name)

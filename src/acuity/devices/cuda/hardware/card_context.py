@@ -22,7 +22,7 @@ _T = TypeVar("_T")
 
 
 class Properties(NamedTuple):
-    """What a card is."""
+    """The properties of a card."""
 
     number: int
     name: str

@@ -34,7 +34,7 @@ _DRIVERS: Final = {12: "525", 13: "580"}
 
 
 def look() -> Signs:
-    """What is known of cards without starting anything."""
+    """The facts about cards that are known without starting anything."""
     installed, traces = is_installed(), has_traces()
     problem = None
     if not installed:

@@ -140,7 +140,7 @@ class NvdecReader(ContainerReader):
             self.notes.append(info(CODE, f"'{self._path}' is decoded on the CPU: {why}"))
 
     def _doubt_codec(self, codec: str) -> None:
-        """Leave a codec whose damage the card doesn't report to the CPU, unless the card was asked for."""
+        """Let the CPU decode a codec whose damage the card doesn't report, unless the card was asked for."""
         about = f"the card's decoder doesn't tell of damage in {codec}"
         if self._required:
             self.notes.append(info(CODE, f"'{self._path}' is decoded on the card: {about}"))
