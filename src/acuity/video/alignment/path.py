@@ -41,8 +41,8 @@ _LEAST_FAULT: Final = 2.5  # where the lengths say that there are many
 _UNTIMED: Final = 30.0  # the cost of a step that presentation times of a variable rate contradict
 _EACH: Final = 0.05  # the cost of each frame that is lost or too many
 _RULE: Final = 3.0  # a rule is likelier than as many single faults unless it costs this many times more
-# Pictures contradict presentation times if their own path costs so much less, and where its errors are hardly
-# less, only if it costs far less.
+# Pictures contradict presentation times if the path by pictures costs so much less; where its errors are
+# hardly less, only if it costs far less.
 _BETTER: Final = 1.5
 _FAR_BETTER: Final = 4.0
 _HARDLY: Final = 1.17

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
 _GAP: Final = 1.5  # usual steps between presentation times from which on a frame is missing
-# Frames that are lost or doubled regularly: of at most so many frames one, at least so often.
+# A regular loss or doubling is that of one frame in at most so many, at least so often.
 _PERIOD: Final = 30
 _TIMES: Final = 3
-# Where pictures tell nothing, a rule is believed that leaves out one of so few frames, so often.
+# Where pictures tell nothing, a rule is believed if it leaves out one frame in so few, and so often.
 _HIDDEN_PERIOD: Final = 10
 _HIDDEN_TIMES: Final = 10
 # Another phase of a rule is possible unless each frame that it moves costs so much more, on average. If it is

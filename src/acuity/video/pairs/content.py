@@ -43,7 +43,7 @@ _LEAST_PICTURE: Final = 0.25
 _BLOCK: Final = 16
 _MARGIN: Final = 4
 _TRACE: Final = 0.002
-# How many times as many of one video as of the other leave the range, for the other to speak against it.
+# A video contradicts its range only if so many times as much of its luma leaves it as of the other's.
 _APART: Final = 4
 # From full to limited range, about black.
 _SQUEEZED: Final = 219 / 255

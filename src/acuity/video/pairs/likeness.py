@@ -21,13 +21,13 @@ Plane = NDArray[Any]
 
 _LOOKS: Final = (8, 24, 40)  # pairs whose samples are compared
 _PART: Final = (288, 512)  # rows and columns from the middle of the picture that are compared
-# Pairs of which samples are kept, to say whether a lag is a matter of geometry, and how many of them.
+# Pairs whose samples are kept, to tell whether geometry explains a lag, and their rows and columns.
 _KEPT: Final = 12
 _KEPT_PART: Final = (216, 384)
 _VISIBLE: Final = 10.0  # squared 8-bit steps of error that may come from more than coding
 _SURE: Final = 6.0  # times less squared error once it is undone, of one picture
 LIKELY: Final = 2.0  # likewise, of several to which the same was done
-_FRAMES: Final = 5  # that say whether a lag is a matter of geometry
+_FRAMES: Final = 5  # frames that tell whether geometry explains a lag
 _BETTER: Final = 0.5  # share of the error at the lag that geometry may leave
 _NEAR: Final = 3  # frames by which the lag may be wrong: geometry must be better than these lags, too
 _AS_WELL: Final = 10.0  # the same for zooms, which may leave more: thumbnails are scaled roughly

@@ -25,9 +25,9 @@ from acuity.video.picture import Signature
 _WHOLE: Final = 0.05  # share of a frame by which a start time may miss a whole number of frames
 _STANDS: Final = 0.1  # of the reference's motion: an encode that changes less stands still
 _HOLDS: Final = 0.8  # correlation with what it held, at the least: coded pictures of it have 0.98
-_MOST_LEFT: Final = 0.25  # share of the pairs that may be left out of both videos
-_FEW_LEFT: Final = 0.05  # likewise, that may be left out of videos of one length
-_MOST_WITH_TAILS: Final = 1.5  # likewise, with the frames after the last pair
+_MOST_LEFT: Final = 0.25  # frames left out of both videos at most, as a share of the pairs
+_FEW_LEFT: Final = 0.05  # the same for videos of one length
+_MOST_WITH_TAILS: Final = 1.5  # the same with the frames after the last pair
 # How much larger the error is a frame away, where single frames are hard to tell apart.
 _BLURRED: Final = 0.45
 _MOVES: Final = 0.05  # squared steps from frame to frame that are motion
