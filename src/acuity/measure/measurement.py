@@ -68,8 +68,8 @@ class Measurement(Readings):
         With `may_decline`, and with 'auto', a card that has too little memory for a single frame isn't used:
         the other devices compute everything, and `declined` has the reason.
 
-        With `alone` each distorted picture comes as its own reference: extractors that compare with one
-        are refused. The threads of a `crew` are shared with other measurements.
+        With `alone` each distorted picture comes as its own reference: extractors that compare with a
+        reference are refused. The threads of a `crew` are shared with other measurements.
         """
         steps = sampling(subsample)
         super().__init__(open_devices(backend, instruction_set=instruction_set), steps)
