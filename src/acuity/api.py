@@ -49,7 +49,7 @@ class _Cancellable:
             measurement.stop()
 
 
-# That of the call in this context.
+# The measurement of the call in this context.
 _WATCH: Final[ContextVar[_Cancellable | None]] = ContextVar("watch", default=None)
 
 

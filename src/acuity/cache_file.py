@@ -1,7 +1,7 @@
 """CacheFile: results that can be made again, in an SQLite file that all commands share.
 
-Several processes may use the file at once. It is bounded: what was used longest ago is deleted first. A cache
-that can't be read or written never fails the work; its notes say what happened.
+Several processes may use the file at once. Its size is limited: entries used longest ago are deleted first. A
+cache that can't be read or written never fails the work; its notes say what happened.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ class CacheFile:
         return self._run(read, [])
 
     def document(self, key: str) -> Any:
-        """What was remembered under that key, as JSON has it, or None."""
+        """The JSON document that was remembered under that key, or None."""
         return self.entry(_DOCUMENT + key, lambda head, _: json.loads(head))
 
     def remember(self, key: str, document: Any) -> None:
@@ -189,11 +189,11 @@ class CacheFile:
     def _connect(self) -> None:
         if self.path is not None:
             os.makedirs(os.path.dirname(os.path.abspath(self.path)), mode=0o700, exist_ok=True)
-        # Other users must not read which videos were encoded.
+        # The file is private: it tells which videos were encoded.
         self._connection = open_database(self.path, _SCHEMA, _VERSION, _refuse_other)
 
     def _move_aside(self, error: Exception) -> None:
-        assert self.path is not None  # memory isn't damaged
+        assert self.path is not None  # a database in memory can't be damaged
         aside = f"{self.path}.damaged"
         for end in ("-wal", "-shm"):
             with suppress(OSError):

@@ -3,7 +3,7 @@
 Native code can't be interrupted: an encoder may take many seconds for a frame, a language model for a word. A
 process can be killed at once, and one that crashes takes nothing with it.
 
-Standard input has what the parent sends; `document()` is JSON with its length before it. Standard output has
+The parent sends to standard input; `document()` is JSON with its length before it. Standard output has
 messages: a kind, a length, and that many bytes.
 """
 
@@ -58,7 +58,7 @@ class ChildProcess:
                 fcntl.fcntl(file.fileno(), fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
 
     def write(self, data: Any) -> None:
-        """Send bytes, waiting for as long as it doesn't take them."""
+        """Send bytes; waits while the process doesn't take them."""
         view = memoryview(data).cast("B")
         while len(view):
             view = view[self.stdin.write(view) or 0 :]
@@ -85,7 +85,7 @@ class ChildProcess:
                     file.close()
 
     def ending(self) -> str:
-        """How it ended, for a sentence; waits for its end."""
+        """How the process ended, for a sentence; waits for its end."""
         code = self.child.wait()
         if code >= 0:
             return f"its process ended with status {code}"
@@ -159,9 +159,9 @@ def fill(file: BinaryIO, view: memoryview) -> None:
 
 
 def end_with(parent: int, first: Callable[[], object] = lambda: None, grace: float = 0.0) -> None:
-    """End this process when that one is gone: call `first`, and `grace` seconds later end at once.
+    """End this process once `parent` is gone: call `first`, and `grace` seconds later end at once.
 
-    It need not be the direct parent: there may be a shell between.
+    `parent` need not be the direct parent: there may be a shell between.
     """
     is_direct = os.getppid() == parent
 

@@ -13,8 +13,8 @@ GEOMETRY: Final = ("width", "height", "pixel_format", "bitdepth")  # the setting
 class Remedy(NamedTuple):
     """A change that would settle an error, by the names that acuity.scoring.request has for its settings.
 
-    "set" gives one setting a value, "give" gives these settings their values, whatever they are, "omit"
-    leaves them out, "list" looks at what there is of them. As text it is Python's spelling;
+    "set" gives one setting a value, "give" gives the named settings any values, "omit" leaves them out,
+    "list" lists the choices for them. As text it is Python's spelling;
     scoring/fronts.py has the others.
     """
 
@@ -118,7 +118,7 @@ class UnfitPictureError(FeatureError):
 
 
 class UnfitOptionError(FeatureError):
-    """An extractor's options are each in range, and its arithmetic can't do them together."""
+    """Each option of an extractor is in range, but its arithmetic can't combine them."""
 
 
 class NoFilterError(FeatureError):
@@ -234,7 +234,7 @@ class UnreachableError(TuneError):
 
 
 class EvaluationError(AcuityError, ValueError):
-    """Ratings or a split that a model can't be evaluated with."""
+    """The ratings or the split can't be used to evaluate a model."""
 
 
 class NarratorError(AcuityError, RuntimeError):
@@ -255,7 +255,7 @@ class StrictError(AcuityError):
 
 
 class ResumeError(AcuityError, ValueError):
-    """The partial report can't be gone on from: it is another measurement's, or none."""
+    """The partial report can't be continued: it is another measurement's, or none."""
 
 
 class FeedingError(AcuityError, RuntimeError):

@@ -1,4 +1,4 @@
-"""JSON that somebody else wrote: every way in which it can be bad is a ValueError."""
+"""Reads JSON that somebody else wrote: every fault in it raises ValueError."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _is_too_deep(text: str | bytes) -> bool:
 
 
 def _without_escapes(text: bytes) -> bytes:
-    """Every quote that is left begins or ends a string."""
+    """The text without escaped quotes and backslashes: every quote left begins or ends a string."""
     return text.replace(b"\\\\", b"").replace(b'\\"', b"")
 
 

@@ -39,7 +39,7 @@ def _encoded(
         format,
         options,
     )
-    encoder.time_base, encoder.thread_count = Fraction(1, 25), 1  # it asks for a rate
-    # PNG counts the pixels of a length, of which there are fewer the wider a sample is.
+    encoder.time_base, encoder.thread_count = Fraction(1, 25), 1  # the encoder needs a rate
+    # PNG has pixels per unit of length, which are fewer where samples are wide.
     encoder.sample_aspect_ratio = 1 / aspect
     return b"".join(bytes(packet) for packet in (*encoder.encode(frame), *encoder.encode(None)))

@@ -43,7 +43,7 @@ def _prepare(connection: sqlite3.Connection, schema: str, version: int, refuse: 
     if not _version(connection):
         run("PRAGMA auto_vacuum = INCREMENTAL")  # has no effect after the first table
         with transaction(connection):
-            if not _version(connection):  # two may start at once
+            if not _version(connection):  # another process may have made them meanwhile
                 for statement in (*schema.split(";"), f"PRAGMA user_version = {version}"):
                     run(statement)
     refuse(_version(connection))

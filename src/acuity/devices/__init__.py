@@ -36,14 +36,14 @@ _LAST_CARD: Final = 999_999_999  # no machine has so many
 
 
 class Opened(NamedTuple):
-    """The devices of one measurement, and why there is none that 'auto' would have preferred."""
+    """The devices of one measurement, and why a device that 'auto' would have preferred is missing."""
 
     devices: list[Device]  # the preferred one first
     declined: BackendError | None = None
     automatic: bool = False  # chosen by 'auto': the CPU may compute in the place of others
 
     def notes(self) -> list[str]:
-        """What makes the devices slower than they could be."""
+        """Notes on what makes the devices slower than they could be."""
         if self.devices[0].name != "cuda":
             return []
         from acuity.devices.cuda.hardware.cards import CARDS
@@ -52,7 +52,7 @@ class Opened(NamedTuple):
 
 
 def look_for(name: str) -> Signs:
-    """What is known of a backend without starting it."""
+    """The facts about a backend that are known without starting it."""
     if name == "cpu":
         return Signs(True, True, None)
     if name == "cuda":
@@ -113,10 +113,10 @@ def open_backend(
 ) -> Opened:
     """The devices of one measurement; raises BackendError, and never takes another backend than a named one.
 
-    A backend is 'auto' or a name, and a card may be named with it: 'cuda:1', or by its number `device`. Also
-    single cards may be excluded: 'cuda:0'. Where `share` measurements run side by side, each takes a smaller
-    part of a card's memory. The last device is always the CPU: it computes what the others
-    lack, and the report names the device of each.
+    A backend is 'auto' or a name, and a card may be named with it: 'cuda:1', or by its number `device`.
+    Single cards may be excluded too: 'cuda:0'. Where `share` measurements run side by side, each takes a
+    smaller part of a card's memory. The last device is always the CPU: it computes what the others lack, and
+    the report names the device of each.
     """
     name, number = chosen_card(backend, device)
     if name not in (AUTO, *DEVICES):
@@ -160,14 +160,14 @@ def _open_card(name: str, number: int | None, excluded: Collection[str], share: 
 
 
 class Decoding(NamedTuple):
-    """What opens containers, where that isn't FFmpeg, and why 'auto' leaves them to it on a card."""
+    """The opener of containers, None for FFmpeg's, and why 'auto' takes FFmpeg's although a card computes."""
 
     containers: Callable[..., BaseReader] | None = None
     declined: BackendError | None = None
 
 
 def open_decoder(decoder: str, devices: Sequence[Device]) -> Decoding:
-    """What decodes for these devices; raises BackendError if the wanted decoder can't start."""
+    """The decoder for these devices; raises BackendError if the wanted decoder can't start."""
     if decoder not in DECODERS:
         raise BackendError(to_set("decoder", decoder), f" is unknown: use one of {', '.join(DECODERS)}")
     if decoder == "cpu":
@@ -191,7 +191,7 @@ def open_decoder(decoder: str, devices: Sequence[Device]) -> Decoding:
 
 
 def chosen_card(backend: str, device: int | None = None) -> tuple[str, int | None]:
-    """The name of a backend and the number of its card, of 'cuda:1' or of 'cuda' and 1.
+    """The name of a backend and the number of its card, from 'cuda:1' or from 'cuda' and 1.
 
     A number says that a card is wanted, also with 'auto'.
     """

@@ -60,7 +60,7 @@ class Device(Protocol):
         ...
 
     def port(self) -> CardArrays | None:
-        """What takes arrays that lie in its own memory; None: it has none."""
+        """The object that takes arrays in the device's own memory; None: there is none."""
         ...
 
     def containers(self, *, required: bool) -> Callable[..., BaseReader] | None:
@@ -92,7 +92,7 @@ class Backend(NamedTuple):
 
 
 class Signs(NamedTuple):
-    """What is known of a device without starting it."""
+    """The facts about a device that are known without starting it."""
 
     installed: bool  # this installation has what it needs
     expected: bool  # this installation or machine suggests that it can be used

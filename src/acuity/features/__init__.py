@@ -32,7 +32,7 @@ EXTRACTORS: Final[dict[str, type[Extractor]]] = {
 
 _PROVIDERS: Final = {feature.name: (cls, feature) for cls in EXTRACTORS.values() for feature in cls.features}
 
-# The names of all figures in reports with default options, and of the columns beside them.
+# The names of all figures in reports with default options, and of the other columns beside these.
 RESERVED_NAMES: Final = frozenset(
     ("Frame", "frameNum", *_PROVIDERS, *(feature.alias for _, feature in _PROVIDERS.values()))
 )

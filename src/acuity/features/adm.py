@@ -38,13 +38,13 @@ _CSF_OPTIONS: Final = (
 )
 # Mode, view distance, display height, scale and diagonal scale.
 _Csf = tuple[int, float, int, float, float]
-# Those with the straight and diagonal figures of each scale; gain limit, noise weight, exponent, masking, and
-# the scale that is left out of the impairment.
+# The same with the straight and diagonal figures of each scale; gain limit, noise weight, exponent, masking,
+# and the scale that is left out of the impairment.
 _FloatSetting = tuple[tuple[Any, ...], float, float, float, bool, int]
 
 
 class _AnyAdm(Extractor):
-    """The base of both."""
+    """The base of Adm and FloatAdm."""
 
     min_size = 17
     min_size_reason = "its coarsest bands are a sixteenth and need two rows and columns for masking"
@@ -129,7 +129,7 @@ class Adm(_AnyAdm):
 def adm_pass(
     members: Sequence[Adm], geometry: Geometry, cpu: CpuContext
 ) -> tuple[SharedPass[Adm, tuple[float, float]], _native.Adm]:
-    """What extractors that share their sums have in common, and the native object that computes these."""
+    """The pass of extractors that share their sums, and the native object that computes these."""
     from acuity import _native
 
     first = members[0]

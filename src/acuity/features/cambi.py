@@ -22,7 +22,7 @@ _USUAL_EOTF: Final = "bt1886"
 _WORD: Final = re.compile(r"[\w.+-]+", re.ASCII)  # allowed in a column's name
 _ANTI_DITHER_BELOW: Final = 10  # bits
 _BANDING: Final = Feature("Cambi_feature_cambi_score", "cambi")
-# Their names are the same whatever the options are.
+# The names of these figures are the same whatever the options are.
 _SOURCE: Final = Feature("cambi_source", "cambi_source", only_with="full_ref")
 _FULL_REFERENCE: Final = Feature("cambi_full_reference", "cambi_full_reference", only_with="full_ref")
 # Smallest picture that cambi_high_res_speedup halves, by its value.
@@ -194,7 +194,7 @@ class Cambi(Extractor):
 
 
 class Judgement:
-    """What every device does alike for a group of extractors: tables before, figures and heatmaps after."""
+    """The work for a group of extractors that is alike on every device: tables, figures and heatmaps."""
 
     def __init__(self, members: Sequence[Cambi], geometry: Geometry, cpu: CpuContext) -> None:
         from acuity import _native

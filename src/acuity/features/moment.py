@@ -1,4 +1,4 @@
-"""Moments: the means of luma and of its square; and Null, which gives no figure, to time the rest alone."""
+"""Moments: the means of luma and of its square; and Null, without a figure, to time the rest of a run."""
 
 from __future__ import annotations
 

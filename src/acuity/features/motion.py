@@ -1,4 +1,4 @@
-"""Motion of the reference: what changes from frame to frame hides what encoding did.
+"""Motion of the reference: changes from frame to frame, which hide coding errors.
 
 In integer arithmetic and in single precision. Both have figures that need the next frame.
 """
@@ -58,7 +58,7 @@ class MotionExtractor(Extractor):
 
     def settled(self, start: int) -> int:
         # The first frames, up to the first change, depend on nothing before them. Later ones need the change
-        # `distance - 1` frames back, and to be averaged the same of the frame before.
+        # `distance - 1` frames back and, to be averaged, that of the frame before too.
         if start <= self.distance:
             return start
         return start + self.distance - 1 + self.averages

@@ -1,4 +1,4 @@
-"""Peak signal to noise ratios: of the planes, and those of the features in floating point.
+"""Peak signal to noise ratios: psnr of each plane, and two features in floating point.
 
 float_psnr has its own arithmetic, and float_ansnr smooths both pictures first, which removes invisible noise.
 """
@@ -47,7 +47,7 @@ class Psnr(Extractor):
 
     @property
     def every_frame(self) -> bool:
-        return self.flag("enable_apsnr")  # which is of all frames
+        return self.flag("enable_apsnr")  # apsnr is of all frames
 
     @property
     def uses_chroma(self) -> bool:

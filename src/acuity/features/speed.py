@@ -118,7 +118,7 @@ def native_speed(
 
 
 def native_plan(first: SpeedExtractor, plane: tuple[int, int]) -> SpeedPlan:
-    """What is done with planes of that size: filters, and which samples they read."""
+    """The plan for planes of that size: filters, and which samples they read."""
     from acuity import _native
 
     return _native.SpeedPlan(*plane, **first.scaling)
@@ -251,7 +251,7 @@ class SpeedTemporalFigures:
         return self._first.too_small("pictures", (smallest, smallest), self._size)
 
     def of_first(self) -> dict[str, float]:
-        """Those of the first frame, which has no change."""
+        """The figures of the first frame, which has no change."""
         return {key: 0.0 for *_, keys in self._members for key in keys}
 
     def of(self, scores: Sequence[float]) -> dict[str, float]:

@@ -63,7 +63,7 @@ def decibels(figure: float, limit: float) -> float:
 
 
 class SimilarityFigures:
-    """Makes a frame's figures from what the kernel gives."""
+    """Makes a frame's figures from the kernel's output."""
 
     def __init__(self, member: Similarity, geometry: Geometry) -> None:
         self._keys = member.keys(late=False)

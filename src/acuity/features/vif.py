@@ -25,7 +25,7 @@ _SHARED: Final = (
 
 
 class _AnyVif(Extractor):
-    """The base of both."""
+    """The base of Vif and FloatVif."""
 
     min_size = 16
     min_size_reason = "its coarsest scale is an eighth and needs two samples to reflect"

@@ -1,7 +1,7 @@
 """The steps between luma values that a viewer can see, and the weight of each.
 
-Values are 10-bit luma of limited range. A step from one value to a larger one is visible up to a luma value
-above which it adds less than a given share to the luminance.
+Values are 10-bit luma of limited range. A step from one value to a larger one is visible up to the luma
+value above which it adds less than a given share to the luminance.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class _Display:
         return self._levels[min(max(value, _BLACK), _WHITE) - _BLACK]
 
     def first_at_least(self, luminance: float) -> int:
-        """The darkest value with that luminance; 0 if all have it, more than any value if none has."""
+        """The darkest value of at least that luminance; 0 if all have it, more than any value if none has."""
         number = bisect.bisect_left(self._levels, luminance)
         if number == len(self._levels):
             return _PEAK + 1 + 3 * len(_WEIGHTS)

@@ -22,7 +22,7 @@ class ColumnFigures(NamedTuple):
 
 
 class Checkpoint(NamedTuple):
-    """What the workers computed for the first frames, as they handed it to the collector.
+    """The figures that workers computed for the first frames, as they handed them to the collector.
 
     Scores and figures that are derived from several frames are not kept: they follow from these, and those of
     the last frames would be wrong where the clip goes on.
@@ -83,7 +83,7 @@ class Checkpoint(NamedTuple):
 
 
 def _subject(agenda: Agenda) -> dict[str, Any]:
-    """What the agenda measures at the first frame, in plain values."""
+    """The models, extractors and sampling of the agenda at the first frame, in plain values."""
     models = {slot.name: slot.holders.at(0).model for slot in agenda.slots}
     return {
         "models": {name: [model.label, model.options] for name, model in models.items()},

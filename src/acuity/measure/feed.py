@@ -31,7 +31,7 @@ def feed(
 ) -> bool:
     """Feed every pair until the end, the frame to stop after, or stop(); then flush.
 
-    Returns whether the pairs came to their end. Where they raise, those who watch are told why.
+    Returns whether the pairs came to their end. If they raise, those who watch the measurement are told why.
 
     While the measurement is paused nothing is fed. If the source has a method `ready(seconds)`, as a Pairing
     has, feed() waits for it in short intervals, carries out commands in between, and stop() ends the feeding
@@ -58,7 +58,7 @@ def feed(
 
 
 def _feed_all(measurement: Measurement, pairs: Iterable[tuple[PictureLike, PictureLike]]) -> bool:
-    """Feed pairs until none is taken or there is none; returns whether they came to their end."""
+    """Feed pairs until the measurement takes no more or they end; returns whether they ended."""
     measurement.wait_while_paused()
     ready: ReadyCallback | None = getattr(pairs, "ready", None)
     iterator = iter(pairs)
@@ -112,7 +112,7 @@ class _ProgressReporter:
         self.now(snapshot)
 
     def now(self, snapshot: BoundarySnapshot) -> None:
-        """Tell, whether it is time or not."""
+        """Report progress now, whether it is due or not."""
         if self._running_mean:
             if self._every:
                 self._measurement.predict_known()

@@ -27,10 +27,10 @@ class Pause(NamedTuple):
     """One pause: its owner, and when it ends by itself."""
 
     by: str  # the owner's name
-    transport: str | None = None  # of a client; None: the host's own pause
+    transport: str | None = None  # the owner's, if that is a client; None: the host's own pause
     until: float | None = None  # seconds of the gate's clock; None: until its owner ends it
     ends_at: datetime | None = None  # the same as a time of day
-    thread: int | None = None  # whose add() doesn't wait, because no other thread might end the pause
+    thread: int | None = None  # the thread whose add() doesn't wait: perhaps no other ends the pause
     shared: bool = False  # the host's, but any client may end it
 
     @property
@@ -47,7 +47,7 @@ class Failure(NamedTuple):
 
     @classmethod
     def of(cls, error: BaseException) -> Self:
-        """What an exception means to those who watch; Ctrl-C and the end of the program are no failures."""
+        """The failure as those who watch are told it; Ctrl-C and the end of the program are none."""
         text = f"{type(error).__name__}: {error}".removesuffix(": ")
         return cls("failed" if isinstance(error, Exception) else "interrupted", note(text))
 

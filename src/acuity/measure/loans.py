@@ -1,4 +1,4 @@
-"""Loans: pictures that a program has lent for a frame, and is told of when no one needs them any more.
+"""Loans: pictures that a program lends for a frame; it is told when nothing needs them any more.
 
 A loan lives as long as something refers to a picture of its frame: the work on it and on the next frames, and
 the pairs that are kept for extractors that look back. What is left at the end of a measurement ends with it.
@@ -17,13 +17,13 @@ Freed = Callable[[], object]
 
 
 class Loan:
-    """One frame's; `freed` is called once."""
+    """The loan of one frame; `freed` is called once."""
 
     __slots__ = ("__weakref__", "_process", "_waiting", "in_use")
 
     def __init__(self, freed: Freed) -> None:
         self.in_use = False  # whether pictures refer to it
-        self._waiting = [freed]  # empty when it was called: pop() is safe between threads
+        self._waiting = [freed]  # empty once it was called; pop() is safe between threads
         self._process = os.getpid()
 
     def end(self) -> None:

@@ -66,10 +66,10 @@ class Measurement(Readings):
         """Raises BackendError if the backend can't start. The last device computes every extractor.
 
         With `may_decline`, and with 'auto', a card that has too little memory for a single frame isn't used:
-        the other devices compute everything, and `declined` says why.
+        the other devices compute everything, and `declined` has the reason.
 
-        With `alone` the distorted pictures come without a reference, each as its own: what compares them
-        with one is refused. The threads of a `crew` are shared with other measurements.
+        With `alone` each distorted picture comes as its own reference: extractors that compare with a
+        reference are refused. The threads of a `crew` are shared with other measurements.
         """
         steps = sampling(subsample)
         super().__init__(open_devices(backend, instruction_set=instruction_set), steps)
@@ -195,7 +195,7 @@ class Measurement(Readings):
             self.boundary.on_pictures.tell(index, pictures)
         self._intake.keep(pictures)
         self._frames += 1
-        self._failure = None  # its host goes on
+        self._failure = None  # the program feeds again
         if self.boundary.on_frame.all:
             self.boundary.on_frame.tell(self.snapshot())
         return index
@@ -273,13 +273,13 @@ class Measurement(Readings):
         self.close()
 
     def fail(self, error: BaseException) -> None:
-        """Note what ended the input before its end, for those who watch; the next frame takes it back."""
+        """Note the error that ended the input early, for those who watch; the next frame removes the note."""
         if not self.over:
             self._failure = Failure.of(error)
 
     @property
     def failure(self) -> Failure | None:
-        """What ended the input before its end, if something did."""
+        """The failure that ended the input early, if one did."""
         return INTERRUPTED if self.over and self.gate.interrupted else self._failure
 
     # ---- steering, between two frames -------------------------------------------------------

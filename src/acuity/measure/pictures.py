@@ -76,7 +76,7 @@ class Terms(NamedTuple):
     """How a program hands over the pictures of a frame."""
 
     bitdepth: int | None = None  # of uint16 arrays
-    copy: bool = True  # arrays, because their owner may reuse them for the next frame
+    copy: bool = True  # of arrays, because their owner may reuse them for the next frame
     loan: Loan | None = None  # what pictures that are not copied keep alive
 
 
@@ -301,7 +301,7 @@ class Intake:
 
 
 def _form(picture: Picture) -> _Form:
-    """All that is checked of a picture: others that have the same are good too."""
+    """All properties of a picture that are checked: a picture with equal ones is good too."""
     if isinstance(picture, CardPicture):
         return [picture.format, CardPicture, *picture.shapes]
     return [picture.format, *[(type(p), p.shape, p.strides, p.dtype) for p in picture.planes]]

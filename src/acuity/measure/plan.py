@@ -54,7 +54,7 @@ class ExtractorSet:
         return own + [key for extractor in late for key in extractor.listed(last=True)]
 
     def keys_of_threads(self, frames: int) -> list[str]:
-        """The keys that come first if libvmaf has threads: it computes sequential extractors on another."""
+        """The keys that come first if libvmaf has threads, which compute all but sequential extractors."""
         ordered = self._sequential_first()
         if frames == 1:
             return [key for last in (False, True) for entry in ordered for key in entry.listed(last=last)]

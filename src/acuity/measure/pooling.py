@@ -61,7 +61,7 @@ POOLS: Final[dict[str, Callable[[Array], float]]] = {
     "mean": _mean,
     "harmonic_mean": _harmonic_mean,
 }
-# Others, which reports don't list of every column.
+# Further methods, whose figures reports don't list for every column.
 _MORE_POOLS: Final[dict[str, Callable[[Array], float]]] = {
     "median": lambda values: percentile(values, 50.0),
     "stddev": lambda values: float(values.std()),

@@ -17,8 +17,8 @@ from acuity.errors import ClosedError, InputError, Remedy, to_set
 
 JobT = TypeVar("JobT")
 
-# One job waits for every so many running ones, and at least one: enough to hide the feeder's own work, for
-# little memory.
+# Running jobs for each job that may wait in the queue, where at least one may wait: enough to hide the
+# feeder's own work, for little memory.
 _THREADS_PER_WAITING: Final = 2
 # Each thread has pictures and scratch memory of its own; more than this is a typing error.
 MAX_THREADS: Final = 1024
@@ -37,11 +37,11 @@ def most_pending(threads: int) -> int:
 
 
 class Pending:
-    """Counts jobs, for whoever waits for them or for their error."""
+    """Counts jobs, for the threads that wait for them or for their error."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._room = threading.Condition(self._lock)  # a job is finished: wakes who submits or drains
+        self._room = threading.Condition(self._lock)  # a job is finished: wakes submit() and drain()
         self._pending = 0  # submitted and not finished
         self._done = 0
         self._closed = False
@@ -151,7 +151,7 @@ class Scheduler(Pending, Generic[JobT]):
             self._finish()
 
     def _take(self) -> list[JobT] | None:
-        """The next job, or None if there are to be no more."""
+        """The next job, or None if no more will come."""
         with self._ready:
             self._ready.wait_for(lambda: self._jobs or self._stopped)
             return None if self._stopped else [self._jobs.popleft()]

@@ -164,7 +164,7 @@ class Snapshot(NamedTuple):
         return all(holder.model.lenient for _, _, holder in slot.holders.spans(0, max(self.frames, 1)))
 
     def _is_selective(self, slot: Slot) -> bool:
-        """Whether every model of the slot leaves out what it can't judge."""
+        """Whether every model of the slot leaves out pictures that it can't judge."""
         return all(holder.model.selective for _, _, holder in slot.holders.spans(0, max(self.frames, 1)))
 
     def _infinite(self, slot: Slot, output: str) -> NDArray[np.bool_]:

@@ -37,7 +37,7 @@ MakeWorker = Callable[[Lanes], Callable[[WorkItem], None]]
 
 
 class Share:
-    """What one of a measurement's devices computes."""
+    """The extractors that one of a measurement's devices computes."""
 
     def __init__(self, device: Device, devices: Sequence[Device], geometry: Geometry) -> None:
         self.device = device
@@ -53,7 +53,7 @@ class Share:
 
 def worker_factory(geometry: Geometry, collector: Collector, share: Share) -> MakeWorker:
     """The function that each worker thread calls to create its work function."""
-    # The measurements of a comparison choose alike: one name is one device with one setting.
+    # All measurements of a comparison choose their devices alike, so one name means one device and setting.
     device = share.device.name, tuple(share.device.describe().items())
     place = device, geometry, geometry.chroma, geometry.colour, geometry.finer
 
@@ -123,7 +123,7 @@ class ConveyorWorker:
         return finished
 
     def prepare(self, plan: Plan) -> int:
-        """Have the memory for a plan, and return how many frames were finished for that.
+        """Get the memory for a plan; returns how many frames had to be finished for that.
 
         Raises CardMemoryError.
         """
@@ -202,7 +202,7 @@ class BatchScheduler(Scheduler[WorkItem]):
             self._worker.close()
 
     def _take_batch(self) -> list[WorkItem] | None:
-        """The jobs of the next batch, none if one under way is to be finished first; None: no more come."""
+        """The jobs of the next batch; empty if one under way must be finished first; None: no more come."""
         worker = self._worker
         with self._ready:
             if not worker.pending:
@@ -234,7 +234,7 @@ AnyScheduler: TypeAlias = "Scheduler[WorkItem] | CrewScheduler"
 
 
 class First(NamedTuple):
-    """What is known of a measurement's first frame."""
+    """The facts about a measurement's first frame."""
 
     plan: Plan
     uploads: bool  # whether its pictures lie in the machine's memory
@@ -253,7 +253,7 @@ class DeviceDispatcher:
 
     @property
     def pending(self) -> int:
-        """The number of frames under way: devices take them in one order, so the slowest one has them all."""
+        """The number of frames under way: devices take frames in one order, so the slowest has them all."""
         return max(scheduler.pending for _, scheduler in self._parts)
 
     @property

@@ -107,7 +107,7 @@ def model_digests(specs: Iterable[str], viewing: str | None) -> dict[str, str]:
 
 
 def _of_auto(viewing: str | None) -> list[str]:
-    """The models that 'auto' may stand for: which one follows from the clip."""
+    """The models that 'auto' may stand for, depending on the clip."""
     if viewing is not None:
         return list(models_for_viewing(viewing))
     return [model_for_size(*size) for size in _SIZES]
@@ -160,7 +160,7 @@ def model_display(label: str) -> str | None:
 
 
 def display_note(labels: Iterable[str], width: int, height: int, aspect: float = 1.0) -> Note | None:
-    """What a score of pictures means that don't fill the display of the first model that has one."""
+    """A note on what scores mean where pictures don't fill the display of the first model that has one."""
     for label in labels:
         if (display := model_display(label)) is not None:
             if (sentence := unfilled_display(label, width, height, aspect)) is None:

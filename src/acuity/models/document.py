@@ -13,7 +13,7 @@ from acuity.text import quoted, shortened
 from acuity.video.local_file import local_opener, regular_opener
 
 MAX_BYTES = 64 * 1024 * 1024
-# Longer integers are read as floats: exact beyond need, and free of Python's limit on digits.
+# Integers of more digits are read as floats, which are exact enough and free of Python's limit on digits.
 _LONG_INTEGER = 18
 
 
@@ -110,7 +110,7 @@ class Section(NamedTuple):
 
 
 def read_document(path: str | Path, most: int = MAX_BYTES, *, regular: bool = False) -> Section:
-    """Read a model file; refuses files of more than `most` bytes, not JSON, ambiguous or not finite.
+    """Read a model file; refuses more than `most` bytes, bad or ambiguous JSON, and numbers not finite.
 
     `regular` refuses pipes and devices, too.
     """

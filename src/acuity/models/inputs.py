@@ -35,7 +35,7 @@ class ModelFeature(NamedTuple):
 
 
 class AnyModel(Protocol):
-    """What a measurement asks of a model: Model and ModelCollection have it, and tiny models."""
+    """The interface of models for a measurement; Model, ModelCollection and tiny models have it."""
 
     lenient: ClassVar[bool]
 

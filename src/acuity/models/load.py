@@ -26,7 +26,7 @@ from acuity.models.svm import parse_libsvm
 from acuity.text import quoted, shortened
 
 MAX_FEATURES = 64  # as in libvmaf
-MAX_KNOTS = 1000  # libvmaf allows 10; each costs time with every score
+MAX_KNOTS = 1000  # libvmaf allows 10; each one costs time at every score
 MAX_MEMBERS = 1000  # of a collection; libvmaf's have 20
 _BOOTSTRAP_KINDS = ("BOOTSTRAP_LIBSVMNUSVR", "RESIDUEBOOTSTRAP_LIBSVMNUSVR")
 _KINDS = ("LIBSVMNUSVR", *_BOOTSTRAP_KINDS)

@@ -29,7 +29,7 @@ VARIANTS: Final[Mapping[str, tuple[str, Overrides]]] = {
     ),
 }
 
-# Built into libvmaf, and in no package.
+# Models that are built into libvmaf, and in no package.
 _ELSEWHERE: Final = frozenset(
     {
         *("vmaf_b_v0.6.3", "vmaf_float_b_v0.6.3", "vmaf_float_4k_v0.6.1"),

@@ -1,4 +1,4 @@
-"""What reports are made of: the figures of a measurement, and values as documents have them."""
+"""The parts of reports: the figures of a measurement, and values as documents have them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class ReportSource(Protocol):
 
     `pooled()` has min, max, mean and harmonic_mean of columns, `aggregate` figures of the whole clip. A
     source may also have `undefined`, by column the rows whose figure was computed and is not a number;
-    `models`, the columns that are scores, the main one first; and `model_labels`, what is behind each.
+    `models`, the columns that are scores, the main one first; and `model_labels`, the model behind each.
     """
 
     @property

@@ -1,7 +1,7 @@
 """Reads reports back: Acuity's and libvmaf's JSON, libvmaf's XML and CSV, and documents of `--json`.
 
 What a file holds is told from its content, not from its name. A file that is no report, is cut off or has
-figures that are none is refused with one sentence.
+figures that are no numbers is refused with one sentence.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def read_report(path: str | os.PathLike[str]) -> ReadReport:
 
 
 def _pieces(file: BinaryIO) -> Iterator[bytes]:
-    """What a file has, as far as one byte beyond the largest report."""
+    """The bytes of a file, up to one byte beyond the largest report."""
     left = _LARGEST + 1
     while left and (piece := file.read(min(left, _PIECE))):
         left -= len(piece)
@@ -173,7 +173,7 @@ def _as_json(found: re.Match[str]) -> str:
 
 
 def _damage(error: ValueError) -> str:
-    """What is wrong with JSON that can't be read."""
+    """The fault of JSON that can't be read, in words."""
     if isinstance(error, NestedTooDeeply):
         return "its JSON has lists or objects inside each other, too many to be a report's"
     if isinstance(error, json.JSONDecodeError):

@@ -1,4 +1,4 @@
-"""A report as it was stored: the figures of frames read back, as anything that writes reports takes them."""
+"""A stored report: the figures of its frames, read back in the form that writers of reports take."""
 
 from __future__ import annotations
 

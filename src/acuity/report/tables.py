@@ -70,7 +70,7 @@ class Table(NamedTuple):
 
 
 def to_csv(titles: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    """CSV with a line of titles; what is None is an empty cell."""
+    """CSV with a line of titles; None is an empty cell."""
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(titles)

@@ -137,7 +137,7 @@ def write_json(source: ReportSource, precision: Precision, version: str, extra: 
 def as_document(
     source: ReportSource, precision: str | int = "legacy", *, extra: Extra | None = None
 ) -> dict[str, Any]:
-    """The JSON report as a document, for whoever passes it on inside a program."""
+    """The JSON report as a document, for code that passes it on inside a program."""
     pieces = write_json(source, parse_precision(precision), __version__, extra or {})
     document: dict[str, Any] = json.loads("".join(pieces))
     return document

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 FEWEST: Final = 4  # points of a curve: the method's own rule
-# Part of all scores, of both curves together, that both must have: below it the figure says little of either.
+# Share of the scores of both curves together that both must cover: below it the figure says little of either.
 OVERLAP: Final = 0.25
 
 Curve = Iterable[tuple[float, float]]  # (rate, score)
@@ -83,7 +83,7 @@ def rising(points: Curve) -> list[tuple[float, float]]:
 
 
 def pareto(samples: Iterable[T], place: Callable[[T], tuple[float, float]]) -> list[T]:
-    """The samples that no other beats, by rising cost and worth, which are a sample's place."""
+    """The samples that no other beats, by rising cost; `place` gives a sample's cost and worth."""
     kept: list[T] = []
     for sample in sorted(samples, key=lambda sample: (place(sample)[0], -place(sample)[1])):
         cost, worth = place(sample)

@@ -1,6 +1,6 @@
 """The fronts of Acuity: how each spells the settings of a request, as options or arguments and in errors.
 
-Python's own spelling is a request's (and that of `Remedy` as text), so it has no entry here.
+Python spells settings as a request (and `Remedy` as text) does, so it has no entry here.
 """
 
 from __future__ import annotations

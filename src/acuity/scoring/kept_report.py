@@ -23,7 +23,7 @@ _PLAIN = ("input", "bitdepth", "threads", "instruction_set", "seconds", "backend
 
 
 def can_be_kept(report: ScoreReport) -> bool:
-    """Whether it is the report of a whole run that nobody steered, without a tiny model."""
+    """Whether it is the report of a whole run, without steering and without a tiny model."""
     tiny = report.tiny_model is not None or report.no_reference
     return report.partial is None and not report.results.steered and not tiny
 

@@ -35,7 +35,7 @@ Ask = Callable[[Pairs, Wanted, Path], bool]  # writes a report, unless libvmaf r
 
 
 class Libvmaf:
-    """One libvmaf."""
+    """A libvmaf of this machine: the program, or FFmpeg's filter."""
 
     def __init__(self, where: str, code: str, ask: Ask) -> None:
         self.where = where  # the program, or the package that has the filter

@@ -179,7 +179,7 @@ class ScoreReport:
         pictures: Sequence[PagePicture] = (),
         no_pictures: str | None = None,
     ) -> dict[str, Any]:
-        """What a report of this format has besides the figures."""
+        """The entries of a report in this format besides the figures."""
         from acuity.report import SHOWN
 
         said = {} if command is None else {"command": command}
@@ -189,7 +189,7 @@ class ScoreReport:
         return extra
 
     def page_entries(self) -> dict[str, Any]:
-        """What pages and plots are told besides the entries of reports: times, scores and metrics."""
+        """The entries for pages and plots besides those of reports: times, scores and metrics."""
         return {
             "times": [self.time_of(frame) for frame in self.results.frames],
             "scores": self.scores,

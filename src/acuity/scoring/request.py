@@ -1,7 +1,7 @@
 """Request: what to score and how, as one record that can be written as JSON.
 
-The record is also the table that every way into Acuity is made from: what a field may be, what it means, and
-what it is called where that isn't its own name. `fronts.py` makes options, arguments and remedies of it.
+The record is also the table that every way into Acuity is made from: the values, the meaning and the names of
+each field. `fronts.py` makes options, arguments and remedies of it.
 `vmaf --version` reads this table too, so it imports nothing heavy.
 """
 
@@ -262,7 +262,7 @@ def frame_rate(value: object) -> Fraction:
 
 _PATHS: Final = ("reference", "distorted")
 
-# What is said of each field that a front may show.
+# The setting of each field that a front may show.
 SETTINGS: Final[dict[str, Setting]] = {
     entry.name: entry.metadata["setting"] for entry in fields(Request) if entry.metadata
 }
@@ -270,7 +270,7 @@ SETTINGS: Final[dict[str, Setting]] = {
 _COMPANIONS: Final = [
     name for name, about in SETTINGS.items() if about.group == TINY and name != "tiny_model"
 ]
-# Settings about a reference, or about both videos, which mean nothing where there is one.
+# Settings about a reference, or about both videos, which mean nothing where there is one video.
 _OF_A_PAIR: Final = (
     *("viewing", "skip_ref", "stream_ref"),
     *(name for name, about in SETTINGS.items() if about.group == DIFFERENT),
@@ -282,7 +282,7 @@ def _in_python(setting: str) -> str:
 
 
 def tiny_fault(given: Mapping[str, Any], spell: Callable[[str], str] = _in_python) -> str | None:
-    """What is wrong with the settings about tiny models among these; None if nothing is.
+    """The sentence about faulty settings of tiny models among these; None if all are right.
 
     `spell` writes the name of a setting as the caller knows it.
     """

@@ -67,10 +67,10 @@ def run_request(
     beside: SharedRun | None = None,
     share: int = 1,
 ) -> ScoreReport:
-    """Score; raises AcuityError. Readers that were handed in are closed at the end, come what may.
+    """Score; raises AcuityError. Readers that were handed in are closed at the end in any case.
 
-    `progress` is called after every frame, or at most once in `every` seconds. What `attach` does with the
-    measurement is its own business; it can still be read when this has returned. `beside` is what this run
+    `progress` is called after every frame, or at most once in `every` seconds. `attach` may do anything with
+    the measurement, which can still be read when this has returned. `beside` is what this run
     shares with others, and `share` the number of runs on one card, so that the memory of all fits.
     """
     try:
@@ -92,7 +92,7 @@ def run_request(
 
 
 class SharedRun(NamedTuple):
-    """What runs of several requests at once share; no figure depends on it."""
+    """The objects that simultaneous runs of several requests share; no figure depends on them."""
 
     crew: Crew  # worker threads
     openers: tuple[Opener, Opener]  # of the reference and the distorted video
@@ -338,7 +338,7 @@ def _load(model: str | AnyModel) -> AnyModel:
 def _later_extractors(
     request: Request, wanted: WantedMetrics, models: Sequence[str | AnyModel]
 ) -> list[Extractor]:
-    """What is added when size and rate are known, or may be; FeatureError if it can't be measured.
+    """The extractors that are or may be added when size and rate are known; raises FeatureError.
 
     Models that go by size are not among them: they are known to work, and read luma only.
     """
@@ -362,7 +362,7 @@ def _add_models(measurement: Measurement, request: Request, models: Sequence[str
 
 
 class _NamedDecoder:
-    """Opens containers as `containers` does, and knows whether there was one."""
+    """Opens containers as `containers` does, and remembers whether it opened one."""
 
     def __init__(self, name: str, containers: Callable[..., BaseReader]) -> None:
         self._name = name

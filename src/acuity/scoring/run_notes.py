@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from acuity.tiny.tiny_model import TinyModel
     from acuity.video.notes import Note
 
-_STILL, _MOST = 97.0, 100.0  # what v0.6.1 gives equal pictures that don't move, or a little less, and others
-_ADM_SIDE: Final = 32  # up to which libvmaf's adm has no figures to be equal to
+_STILL, _MOST = 97.0, 100.0  # v0.6.1 gives equal pictures from about 97, if nothing moves, to 100
+_ADM_SIDE: Final = 32  # samples of a side up to which libvmaf's adm reads beyond the picture
 
 Source: TypeAlias = Pairing | LoneVideo  # where the pictures come from
 

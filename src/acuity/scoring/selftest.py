@@ -1,4 +1,4 @@
-"""Whether this installation computes the golden digits: every extractor and model, on small made-up clips.
+"""Checks this installation against the golden digits: every extractor and model, on small made-up clips.
 
 The clips are made by integer formulas, so their samples are the same everywhere. golden_digits.json has the
 pooled figure of every feature and the score of every model on each of them. An entry of it is one extractor,
@@ -66,7 +66,7 @@ CLIPS: Final = (
 
 
 class GoldenEntry(NamedTuple):
-    """A golden entry: what an extractor or a model has to give."""
+    """A golden entry: the figures that an extractor or a model has to give."""
 
     kind: str  # one of KINDS
     name: str
@@ -81,7 +81,7 @@ class GoldenEntry(NamedTuple):
 
 
 class Engine(NamedTuple):
-    """What computes: the CPU with one instruction set, or a card with the CPU beside it."""
+    """An engine to check: the CPU with one instruction set, or a card with the CPU beside it."""
 
     name: str
     devices: Sequence[Device]

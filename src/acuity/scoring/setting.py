@@ -35,7 +35,7 @@ class Setting(NamedTuple):
 
     @property
     def choices(self) -> list[str | int]:
-        """What it may be; empty where that isn't a matter of choosing."""
+        """The values to choose from; empty where there is no fixed choice."""
         if not isinstance(self.words, str):
             return list(self.words)
         module, _, name = self.words.partition(":")

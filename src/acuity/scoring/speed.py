@@ -60,7 +60,7 @@ WORKLOADS: Final = (
 
 
 class SpeedTarget(NamedTuple):
-    """What computes: some threads of the CPU, or one card with the CPU beside it."""
+    """A place to measure: some threads of the CPU, or one card with the CPU beside it."""
 
     backend: str
     threads: int
@@ -89,7 +89,7 @@ class Unusable(NamedTuple):
 
 @dataclass(frozen=True)
 class Speed:
-    """One workload at one place."""
+    """The speed of one workload at one place."""
 
     place: SpeedTarget
     workload: Workload
@@ -175,7 +175,7 @@ class SpeedRun:
         return True
 
     def check(self, workload: Workload) -> None:
-        """Raise what is wrong with a workload: names that don't exist, and UnfitPictureError for the size."""
+        """Raise an error for names in a workload that don't exist, and UnfitPictureError for its size."""
         luma, *chroma = PixelFormat("420", self.depth).plane_shapes(*self.size)
         geometry = Geometry(luma[1], luma[0], self.depth, (chroma[0][1], chroma[0][0]))
         with Measurement(1, backend="cpu") as measurement:

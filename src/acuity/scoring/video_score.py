@@ -28,7 +28,7 @@ def score_video(model: str, reference: str | None, distorted: str) -> VideoScore
 
 @lru_cache(maxsize=64)
 def _tiny_kind(model: str) -> str | None:
-    """Whether a tiny model reads both videos (fr) or the distorted one (nr); None for a VMAF model."""
+    """'fr' for a tiny model that reads both videos, 'nr' for the distorted alone; None for a VMAF model."""
     from acuity.tiny.files import find_tiny_model
     from acuity.tiny.load import load_tiny_model
     from acuity.tiny.options import TinyOptions

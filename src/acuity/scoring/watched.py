@@ -1,4 +1,4 @@
-"""What a measurement is of: for those who watch it, and to tell later whether its files are still the same.
+"""The files and frames of a measurement, for those who watch it and to notice changed files later.
 
 Servers import this alone, not what scoring needs.
 """
@@ -30,7 +30,7 @@ class WatchedRun(NamedTuple):
 
 
 def file_identity(video: Video) -> FileIdentity:
-    """What the file of a video is now, so that a later look can tell whether it is another."""
+    """The identity of a video's file now, which shows later whether it was replaced."""
     if not isinstance(video, str | os.PathLike):
         return None
     try:

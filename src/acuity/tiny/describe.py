@@ -20,10 +20,10 @@ from acuity.tiny.sidecar import Sidecar, check_kind, check_without_sidecar, pars
 from acuity.video.local_file import regular_opener
 
 _NEEDED: Final = ("onnx", "onnxruntime")
-# What a sidecar may say besides, if it isn't too long to pass on.
+# Further facts that a sidecar may have, passed on if they aren't too long.
 _REPEATED: Final = ("input_shape", "not_for", "held_out", "training")
 _MOST_REPEATED: Final = 2500  # characters of JSON of all facts; what would be too much is left out
-# What comes first, because it decides how a model is used.
+# Facts that come first, because they decide how a model is used.
 _FIRST: Final = ("name", "kind", "inputs", "input_shape", "outputs", "limits", "not_for", "features")
 _SINGLE: Final = "by_content"  # figures of single contents, of which there may be many
 _READS: Final = {"fr": "reads both videos", "nr": "reads the distorted video alone"}
@@ -31,7 +31,7 @@ _FIRST_FIELD: Final = b"\x08"  # of every ONNX file: its version
 
 
 class TinyDescription(NamedTuple):
-    """What is known about a file, and why it can't be used if it can't."""
+    """The facts about a file, and the reason if it can't be used."""
 
     facts: dict[str, Any]
     problem: str | None
@@ -83,7 +83,7 @@ def seems_usable(path: Path) -> bool:
 
 
 def extra_problem() -> str | None:
-    """The sentence where ONNX Runtime isn't installed."""
+    """The sentence about a missing ONNX Runtime; None if it is installed."""
     if all(importlib.util.find_spec(name) is not None for name in _NEEDED):
         return None
     return "tiny models need the extra 'tiny': pip install 'acuity-vmaf[tiny]'"
@@ -104,7 +104,7 @@ def _problem(path: Path, data: bytes, facts: dict[str, Any]) -> str | None:
 
 
 def _from_sidecar(path: Path, sidecar: Path) -> dict[str, Any]:
-    """What the sidecar says, as plain values; empty if there is none."""
+    """The sidecar's facts as plain values; empty if there is none."""
     if not sidecar.exists():
         check_without_sidecar(path)
         return {}

@@ -1,7 +1,7 @@
 """Features as the input of a model: rank 2, frames x features, in the sidecar's order and normalisation.
 
 A short name such as adm2 stands for the figure of the integer extractors, which VMAF's own models read. A
-name that only the others have, or a long one as in model files, stands for that figure.
+name that only other extractors have, or a long one as in model files, stands for their figure.
 
 A second input may have the codec block: which encoder made the distorted video and how, as numbers. Two
 layouts are in use. Both are a one-hot vector of encoders, then the preset's ordinal over 9 and the CRF

@@ -204,7 +204,7 @@ def said_digest(document: Section, key: str) -> str:
 
 
 def registered(path: Path) -> TinyFile | None:
-    """What the registry beside a model file says of it; None if it doesn't list it."""
+    """The entry of a model file in the registry beside it; None if it isn't listed there."""
     return next((file for file in read_registry(path.parent) if file.path.name == path.name), None)
 
 

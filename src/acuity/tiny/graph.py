@@ -128,7 +128,7 @@ class ShapeSizes:
         self.longest: str | None = None
 
     def count(self, graph: GraphProto, outer: dict[str, TensorProto] | None = None, given: int = 0) -> int:
-        """The most axes of its outputs, if what it is given has so many at most; stops beyond MAX_SIZES."""
+        """The most axes of the graph's outputs, if its inputs have `given` at most; ends beyond MAX_SIZES."""
         constants = {**(outer or {}), **constants_of(graph)}
         for value in graph.input:
             self._note(value.name, max(given, len(value.type.tensor_type.shape.dim)), None)
@@ -210,7 +210,7 @@ def _number(tensor: TensorProto | None) -> int | None:
 
 
 def _span(length: int, start: int | None, end: int | None) -> int:
-    """How many of so many values lie between two places, or more."""
+    """How many of `length` values lie between two places, at most."""
     if start is None or end is None or (start < 0) != (end < 0):
         return length
     return min(length, max(0, end - start))

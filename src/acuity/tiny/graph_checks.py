@@ -1,6 +1,6 @@
 """Checks an ONNX file before ONNX Runtime sees it.
 
-A model file may come from anyone, and a graph is a program. Refused are, each with its own sentence:
+A model file may come from anyone, and a graph is a program. These are refused, each with its own sentence:
 
     what is no ONNX model, is truncated, or doesn't pass ONNX's own checker
     more than 50 MB, weights in other files included (files.py)

@@ -72,7 +72,7 @@ def read_checked(path: Path) -> tuple[bytes, str, Sidecar, Graph]:
 def _inputs(
     label: str, graph: Graph, sidecar: Sidecar, options: TinyOptions
 ) -> tuple[list[PictureInput], FeatureInput | None]:
-    """What the graph's inputs are fed with; raises ModelError where nothing fits them."""
+    """The pictures or features that the graph's inputs are fed; raises ModelError where neither fits."""
     tensors = read_inputs(label, graph, sidecar)
     if tensors[0].rank == _PICTURES:
         _check_unread(label, options)

@@ -37,7 +37,7 @@ _RGB_STD: Final = (0.229, 0.224, 0.225)
 
 
 class ColourCoding(NamedTuple):
-    """How the samples of a video stand for colours; None: the matrix that players take."""
+    """How the samples of a video stand for colours; None: the matrix that players assume."""
 
     matrix: str | None = None
     full_range: bool = False

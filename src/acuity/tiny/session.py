@@ -147,7 +147,7 @@ def _start(
     settings.add_session_config_entry("session.intra_op.allow_spinning", "0")
     settings.add_session_config_entry("session.use_env_allocators", "1")
     _make_arena(runtime)
-    # What is computed ahead is outside the arena, so constants of unknown size are computed with each frame.
+    # Constants computed ahead lie outside the arena, so those of unknown size are computed with each frame.
     left_out = [] if graph.settled else ["ConstantFolding"]
     # The CPU takes the operators that the provider doesn't have.
     entries = [(provider.name, dict(provider.options))]

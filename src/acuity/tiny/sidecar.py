@@ -42,7 +42,7 @@ _OTHER_KINDS: Final = {
 }
 _FACTS: Final = ("license", "license_url", "notes", "quant_mode", "encoder_vocab_version", "version")
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]{0,63}")
-# Names that tools give to a model that they made of another, and that one's name.
+# Names that tools give to a model that they convert, with the original's name in them.
 _IN_OTHER_NUMBERS: Final = re.compile(
     r"(.+)[._-](?:u?int(?:4|8|16)|q[48]|qdq|quant|quanti[sz]ed|fp16|float16|bf16)", re.IGNORECASE
 )
@@ -62,7 +62,7 @@ _LONGEST_LIMITS: Final = 300  # characters
 
 @dataclass(frozen=True, slots=True)
 class Sidecar:
-    """What a sidecar says; everything is optional."""
+    """The contents of a sidecar; all of them are optional."""
 
     file: str = ""  # empty: there is none
     digest: str = ""  # the SHA-256 of the sidecar itself
@@ -118,9 +118,9 @@ def read_sidecar(model: Path) -> Sidecar:
 
 
 def check_without_sidecar(model: Path) -> None:
-    """Refuse a copy of a model in other numbers, or a link to one, that lacks a sidecar which the model has.
+    """Refuse a copy of a model in another precision, or a link to one, that lacks the model's sidecar.
 
-    Without that one's normalisation its scores may be wrong, and with a sidecar that isn't its own, too.
+    Without the sidecar's normalisation its scores may be wrong, and with another model's sidecar too.
     """
     whole = _IN_OTHER_NUMBERS.fullmatch(model.stem)
     copied = [model.with_name(f"{whole[1]}.onnx")] if whole else []
@@ -172,7 +172,7 @@ def parse_sidecar(document: Section) -> Sidecar:
 
 
 def _check_spelling(document: Section) -> None:
-    """Refuse keys that are nearly one that changes scores, where that one is absent."""
+    """Refuse misspelled keys: those like a key that changes scores, where that key is absent."""
     for spellings, of in _WEIGHTY:
         if any(document.has(key) for key in spellings):
             continue

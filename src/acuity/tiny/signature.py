@@ -30,7 +30,7 @@ TRUST_ROOT: Final = "ACUITY_SIGSTORE_TRUST_ROOT"
 GITHUB: Final = "https://token.actions.githubusercontent.com"
 ENDINGS: Final = (".sigstore.json", ".sigstore")  # of bundles, after the whole name of the signed file
 _LARGEST: Final = 1 << 20  # bytes of a bundle or sidecar; usual bundles have 10 KB
-# What sigstore's errors say after this are whole structures.
+# After these words sigstore's errors print whole structures.
 _DETAILS: Final = re.compile(r": expected log_index=| \(encountered ")
 # Where the package keeps the root of sigstore.dev.
 _EMBEDDED: Final = ("_store", "https%3A%2F%2Ftuf-repo-cdn.sigstore.dev", "trusted_root.json")
@@ -44,7 +44,7 @@ def verify_signature(path: Path, data: bytes) -> str:
     _check_own(path)
     _import_sigstore()
     file = registered(path)
-    # First: who isn't signed at all needs no settings.
+    # This comes first: a model that isn't signed at all needs no settings.
     bundle = path.with_name(file.bundle) if file is not None and file.bundle else _beside(path)
     identities = _expected(path)
     verifier = _verifier()

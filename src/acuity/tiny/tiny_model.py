@@ -1,6 +1,6 @@
 """TinyModel: a model in an ONNX file, as measurements use models.
 
-Its network is a session with what it is fed and what is read from it, and doesn't know about measurements.
+Its network is a session with its inputs and outputs, and doesn't know about measurements.
 """
 
 from __future__ import annotations

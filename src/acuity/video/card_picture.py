@@ -91,7 +91,7 @@ class CardPicture(Picture):
         return shared
 
     def thinned(self, step: int) -> Samples:
-        """Every so manieth luma sample in both directions, in the machine's memory."""
+        """Every `step`th luma sample in both directions, in the machine's memory."""
         luma = self.card_planes[0]
         rows = -(-luma.shape[0] // step)
         few = CardPlane(luma.address, luma.pitch * step, (rows, luma.shape[1]), luma.dtype)

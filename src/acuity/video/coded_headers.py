@@ -63,7 +63,7 @@ def av1_units(data: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 class Av1Sequence(NamedTuple):
-    """What a sequence header of AV1 says of its stream."""
+    """The contents of a sequence header of AV1."""
 
     profile: int
     level: int  # and tier, of the first operating point

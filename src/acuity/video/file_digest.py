@@ -26,7 +26,7 @@ class DigestCache(Protocol):
 
 
 def identity(path: str) -> Identity:
-    """What changes when a file does: its size, its times and its inode; raises OSError."""
+    """A key that changes when the file does: its path, size, times and inode; raises OSError."""
     status = os.stat(path)
     # The time of the last change of the inode can't be set back, as that of the bytes can.
     return os.path.abspath(path), status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino

@@ -21,7 +21,7 @@ _PLAIN: Final = os.O_RDONLY | os.O_CLOEXEC
 # For untrusted paths: opening must neither wait for a pipe's writer nor take over a terminal.
 _WARY: Final = _PLAIN | os.O_NONBLOCK | os.O_NOCTTY
 
-# What a fingerprint reads: 4 MiB, so a smaller file completely.
+# Blocks of a fingerprint, of 4 MiB in all: a smaller file is read completely.
 _BLOCKS: Final = 64
 _BLOCK: Final = 1 << 16
 

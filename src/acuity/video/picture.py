@@ -80,7 +80,7 @@ class PixelFormat:
 
 
 class ColourTags(NamedTuple):
-    """What the samples of compared pictures stand for, by FFmpeg's names; None: not said."""
+    """The colour tags of compared pictures, by FFmpeg's names; None: not said."""
 
     matrix: str | None = None
     full_range: bool | None = None
@@ -127,7 +127,7 @@ class Picture:
     kept: Kept | None = field(default=None, init=False, repr=False, compare=False)
     # An object that lives as long as the picture is needed; its end tells the owner of the samples so.
     loan: object = field(default=None, init=False, repr=False, compare=False)
-    # Of an image or RGB: makes BT.709 4:4:4 of 16 bits in full range of it, from its red, green and blue.
+    # For an image or RGB: makes BT.709 4:4:4 of 16 bits in full range from its red, green and blue.
     finer: Callable[[], tuple[Samples, ...]] | None = field(
         default=None, init=False, repr=False, compare=False
     )

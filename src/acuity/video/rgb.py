@@ -42,14 +42,14 @@ _HD: Final = (1280, 576)  # at least so wide, or more than so high
 
 
 def usual_matrix(width: int, height: int) -> str:
-    """The matrix that players take a video for which doesn't say it: BT.709 for HD, BT.601 below."""
+    """The matrix that players assume for a video that doesn't say its own: BT.709 for HD, BT.601 below."""
     return "bt709" if width >= _HD[0] or height > _HD[1] else "smpte170m"
 
 
 def to_rgb(
     picture: Picture, matrix: str | None = None, full_range: bool = False, *, centred: bool = False
 ) -> Floats:
-    """Red, green and blue of 0 to 1, as rows x columns x 3; None stands for the matrix that players take.
+    """Red, green and blue of 0 to 1, as rows x columns x 3; None stands for the matrix that players assume.
 
     Values outside 0 to 1, which no display shows, are clipped. Chroma that is `centred` lies between two
     columns, as JPEG, MPEG-1 and Y4M's C420jpeg have it. Raises InputError for a matrix that isn't
@@ -124,7 +124,7 @@ def _enlarged(plane: Floats, picture: Picture, *, centred: bool) -> Floats:
 
 
 def _doubled(plane: Floats, rows: int) -> Floats:
-    """Twice as many rows, which each old one lies in the middle of."""
+    """Twice as many rows; each old row lies midway between two new ones."""
     high = np.empty((2 * plane.shape[0], plane.shape[1]), np.float32)
     near, far = plane * np.float32(0.75), plane * np.float32(0.25)
     np.add(near[1:], far[:-1], out=high[2::2])

@@ -53,7 +53,7 @@ class Source:
 
     @property
     def identity(self) -> tuple[int, ...] | None:
-        """What stays the same as long as the file does; None if that isn't known."""
+        """A key that stays the same as long as the file does; None if there is none."""
         return None
 
     def duplicate(self) -> int:

@@ -1,4 +1,4 @@
-"""CUDA as a backend: what is listed of it, and the device of a measurement."""
+"""CUDA as a backend: its entry in lists, and the device of a measurement."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _told(error: BackendError) -> str:
 def open_cuda(number: int | None, excluded: Collection[int], share: int = 1) -> CudaDevice | None:
     """The device on the card of that number, or on the least used one; None if it is excluded.
 
-    It is one of `share` on that card. Raises BackendError.
+    It is one of `share` devices on that card. Raises BackendError.
     """
     if (card := cards.CARDS.open(number, excluded)) is None:
         return None

@@ -26,7 +26,7 @@ _CHUNK: Final = 4096  # numbers
 _GUESSES: Final = 4
 CHUNK_BLOCK: Final = (256, 1, 1)
 
-# What a chunk adds to a sum, by the powers of two that the sum may have reached.
+# The addition of a chunk to a sum, for each power of two that the sum may have reached.
 SINGLE: Final = np.dtype([("most", np.int32), ("at", np.uint32, (_GUESSES, 2))], align=True)
 DOUBLE: Final = np.dtype([("most", np.int32), ("at", np.uint64, (_GUESSES, 2))], align=True)
 

@@ -41,7 +41,7 @@ class CardArrays:
 
         With `copy` they are copied on the card, and what the program does next with its arrays waits for the
         copies. Without, the arrays have to stay as they are while the picture is needed.
-        Nothing waits for the card, but for a copy if nobody knows in which stream an array is used next.
+        Nothing waits for the card, except for copies of arrays whose next stream is unknown.
         """
         with self._card.in_place():
             found = [[view_of(array, self._card, self._stream) for array in arrays] for arrays in pictures]
@@ -106,7 +106,7 @@ class CardArrays:
 
 
 def _pitch(plane: CardPlane) -> int:
-    """Of a copy."""
+    """The bytes from row to row of a copy."""
     return -(-plane.shape[1] * plane.dtype.itemsize // ALIGNMENT) * ALIGNMENT
 
 
@@ -125,7 +125,7 @@ class _Slots:
 
 
 class _Slot:
-    """The memory of one picture; it goes back when the picture is gone, which no batch reads then."""
+    """The memory of one picture; it goes back when the picture is gone, because no batch reads it then."""
 
     __slots__ = ("_idle", "memory")
 

@@ -53,11 +53,11 @@ class CudaConveyor:
         return not self._idle
 
     def runner(self, kind: type[Extractor], members: Sequence[Extractor]) -> TwinGroup:
-        """What start() computes these extractors by, which are of one kind and share work."""
+        """The runner for start() of these extractors, which are of one kind and share work."""
         return TwinGroup(kind, members)
 
     def prepare(self, planes: int | None, runners: Sequence[TwinGroup], *, uploads: bool = True) -> None:
-        """Have the memory for these runners, on so many planes; batches become smaller if it is short.
+        """Reserve memory for these runners, on so many planes; batches become smaller if it is short.
 
         With `uploads` also for pictures that are uploaded: those that lie on the card need none. Raises
         CardMemoryError if it doesn't even suffice for one frame, or if other batches must be finished before
@@ -76,7 +76,7 @@ class CudaConveyor:
     def _reserve(
         self, planes: int | None, groups: Sequence[TwinGroup], uploads: bool
     ) -> CardMemoryError | None:
-        """Have the memory for batches of these groups; returns what is wrong if the card has too little."""
+        """Reserve memory for batches of these groups; returns an error if the card has too little."""
         try:
             if not self._pictures.fits(planes):
                 self._settle()

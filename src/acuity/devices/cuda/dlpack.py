@@ -52,12 +52,12 @@ class _Versioned(Structure):
     )
 
 
-# By the name of their capsule: the structure in it, and the capsule's name when somebody has taken it.
+# By the name of their capsule: the structure in it, and the capsule's name after its array was taken.
 _CAPSULES: Final[dict[bytes, tuple[type[_Managed] | type[_Versioned], bytes]]] = {
     b"dltensor": (_Managed, b"used_dltensor"),
     b"dltensor_versioned": (_Versioned, b"used_dltensor_versioned"),
 }
-# Holds Python's lock, as a capsule's own destructor does. A library has one for all its arrays.
+# Called with Python's lock held, as a capsule's own destructor is. A library has one for all its arrays.
 _deleter: Final = lru_cache(64)(PYFUNCTYPE(None, c_void_p))
 
 _name_of: Final = PYFUNCTYPE(c_char_p, py_object)(("PyCapsule_GetName", pythonapi))

@@ -38,12 +38,12 @@ class CardFit(NamedTuple):
 
     @property
     def slots(self) -> int:
-        """One for each picture of the batches under way and of the pairs before them."""
+        """The number of slots: one for each picture of the batches under way and of the pairs before them."""
         return 2 * (self.most * (self.streams + 1) + REACH)
 
 
 def batch_frames(geometry: Geometry, share: int = 1) -> int:
-    """How many frames a batch has at most: enough to fill the card, with those of all that `share` it."""
+    """How many frames a batch has at most: enough to fill the card together with all that `share` it."""
     return max(1, min(_MOST, _SAMPLES // (geometry.width * geometry.height)) // share)
 
 
@@ -58,7 +58,7 @@ def fits(geometry: Geometry, share: int = 1) -> Iterator[CardFit]:
 
 
 class _Idle:
-    """A stream, an event and a kernel that does nothing: each of its methods returns it again."""
+    """Stands for a stream, an event or a kernel and does nothing; each of its methods returns itself."""
 
     handle = 0
 
@@ -70,7 +70,7 @@ class _Idle:
 
 
 class _CountingCard:
-    """What stages and twins use of a card; it only counts the memory that they ask for."""
+    """Stands for a card in stages and twins, and only counts the memory that they ask for."""
 
     def __init__(self, card: Card) -> None:
         self.properties = card.properties
@@ -91,14 +91,14 @@ class _CountingCard:
 
 
 class _Counted(NamedTuple):
-    """Memory that is nowhere."""
+    """Memory that was only counted."""
 
     address: int
     size: int
 
 
 class Needs(NamedTuple):
-    """What memory is needed for."""
+    """The work that memory is needed for."""
 
     geometry: Geometry
     planes: int | None  # that are read; None: all
@@ -124,7 +124,7 @@ def too_small(card: Card, needs: Needs, error: CardMemoryError) -> CardMemoryErr
     least, free = CardFit(1, 1), card.free_memory()
     geometry, groups = needs.geometry, needs.groups
     needed = memory_needed(card, needs, least)
-    if needed <= free:  # in pieces, or until a moment ago
+    if needed <= free:  # but in pieces, or taken a moment ago
         return error
 
     def fitting(**others: Any) -> bool:

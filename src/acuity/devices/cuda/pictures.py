@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from acuity.video.picture import Picture
 
 ALIGNMENT: Final = 256  # bytes, of planes
-# Of rows. Those of usual widths follow each other without gaps then, and are uploaded in one piece.
+# Of rows. Rows of usual widths then follow each other without gaps, and are uploaded in one piece.
 _ROW_ALIGNMENT: Final = 128
 _WORD: Final = np.dtype(np.uint64)
 _WORDS: Final = PICTURE.itemsize // _WORD.itemsize  # of a record
@@ -78,7 +78,7 @@ class Resident:
     dis: int
     upload: Upload
     reader: int  # the number of the last batch that reads them
-    # When those are written that lie on the card where their owner has them.
+    # The events after which pictures in their owner's memory on the card are written.
     written: list[CardEvent] = field(default_factory=list)
 
 
@@ -99,7 +99,7 @@ class Pictures:
         self._begun = self._finished = 0  # batches
 
     def reserve(self, planes: int | None) -> None:
-        """Have slots with this many planes; when there are more than before, all pictures are uploaded anew.
+        """Make slots with this many planes; when there are more than before, all pictures are uploaded anew.
 
         No batch may be under way then.
         """
@@ -117,7 +117,7 @@ class Pictures:
         self._free = list(range(self._slots))
 
     def allocate(self) -> CardMemory:
-        """Have the memory of all slots, which pictures that lie on the card don't need."""
+        """Allocate the memory of all slots; pictures that lie on the card need none."""
         if self._memory is not None:
             return self._memory
         memory = self._memory = self._card.allocate(self._slots * self._slot_bytes)
@@ -134,7 +134,7 @@ class Pictures:
     def upload(
         self, frames: Sequence[Frame], stream: CardStream, staging: Staging, settle: Callable[[], bool]
     ) -> NDArray[np.uint64]:
-        """Have all pictures of a batch on the card when the stream goes on; returns a FRAME record for each.
+        """Put all pictures of a batch on the card before the stream goes on; returns a FRAME record for each.
 
         Where slots are short, `settle` lets the oldest batch reach its end, which releases its pictures. It
         returns whether there was one.
@@ -179,7 +179,7 @@ class Pictures:
         return isinstance(picture, CardPicture) and picture.card == self._card.properties.number
 
     def _place(self, picture: Picture, upload: Upload) -> int:
-        """Have a picture on the card; returns the row of its record."""
+        """Put a picture on the card, unless it lies there; returns the row of its record."""
         while not self._free:
             self._evict(upload.settle)
         slot = self._free.pop()
@@ -227,7 +227,7 @@ class Pictures:
         return locked
 
     def release(self) -> None:
-        """The oldest batch that reads pictures doesn't need them any more."""
+        """Note that the oldest batch that reads pictures doesn't need them any more."""
         self._finished += 1
 
 

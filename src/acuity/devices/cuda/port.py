@@ -1,7 +1,7 @@
 """Arrays of other libraries that lie on the card, as views that are checked.
 
 Two protocols are read. `__cuda_array_interface__` from version 3 on names the stream in which an array is
-written. By DLPack a library lets a stream of the reader wait, but doesn't say where it works itself.
+written. With DLPack a library makes the reader's stream wait, but doesn't name its own stream.
 """
 
 from __future__ import annotations

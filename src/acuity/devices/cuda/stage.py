@@ -24,7 +24,7 @@ _MOST_LAUNCHES: Final = 256  # of each stream that are remembered
 
 
 class _Launch(NamedTuple):
-    """What a twin's kernels are started with: addresses of FRAME records and of sums, for so many frames."""
+    """The arguments of a twin's kernels: addresses of FRAME records and of sums, for so many frames."""
 
     twin: Twin
     frames: int
@@ -62,7 +62,7 @@ class Stage:
         self._done: CardEvent | None = None
 
     def prepare(self, planes: int | None, groups: Sequence[TwinGroup]) -> None:
-        """Have the memory for batches of these groups; raises CardMemoryError."""
+        """Reserve memory for batches of these groups; raises CardMemoryError."""
         self._twins = {group: self._twins.get(group) or self._make(group) for group in groups}
         words = sum(twin.words for twin in self._twins.values())
         if may_be_deeper(self._geometry.depth):
@@ -156,7 +156,7 @@ class Stage:
 
 
 def _figures(twin: Twin, sums: NDArray[np.int64], frames: Sequence[Frame]) -> Iterator[BatchFigures]:
-    """The figures of a twin's frames: those of all at once, if it gives them so."""
+    """The figures of a twin's frames: of all frames at once, if the twin can."""
     columns: Columns | None = getattr(twin, "columns", None)
     if columns is not None:
         yield BatchFigures([frame.index for frame in frames], columns(sums, frames))

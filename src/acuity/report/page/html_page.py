@@ -163,7 +163,7 @@ def _facts(facts: Sequence[Sequence[str]]) -> str:
 
 
 def _figures(series: Sequence[dict[str, Any]]) -> str:
-    """What is known of each column, as a table: one row a column, one column a figure."""
+    """The pooled figures as a table: a row for each column of the report, a column for each figure."""
     rows = [
         ([one["name"], column["label"]] if len(series) > 1 else [column["label"]], dict(column["figures"]))
         for one in series

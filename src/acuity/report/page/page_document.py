@@ -1,4 +1,4 @@
-"""The records of a page, and its document: what the page's script draws.
+"""The records of a page, and its document, from which the page's script draws.
 
 A page of any kind (a score, a comparison, a tuning) is the same records with other parts filled in. Texts may
 come from anywhere: they are shown on one line, with characters that would change the order of others made
@@ -276,7 +276,7 @@ def _bucket(column: PageColumn, group: _Group, detail: Detail) -> int:
 
 
 def _detail_notes(series: Sequence[Series], detail: Detail) -> Iterator[PageNote]:
-    """What the page can't show exactly."""
+    """Notes on figures that the page can't show exactly."""
     for what, group in (("scores", "headline"), ("metrics", "metric"), ("features", "feature")):
         ranges = {_bucket(column, kind, detail) for column, kind in _grouped(series) if kind == group} - {1}
         if ranges:

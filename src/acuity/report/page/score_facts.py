@@ -1,4 +1,4 @@
-"""What a page says of a report beside its figures: what was compared and how, the times of frames, events."""
+"""The facts of a page beside its figures: what was compared and how, the times of frames, events."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def mapping(value: object) -> Mapping[str, Any]:
 
 
 def entries(value: object) -> Iterator[Mapping[str, Any]]:
-    """The objects of a list; nothing for what is no list."""
+    """The objects in a list; none if the value is no list."""
     if isinstance(value, Sequence) and not isinstance(value, str):
         yield from (entry for entry in value if isinstance(entry, Mapping))
 
@@ -151,7 +151,7 @@ def _machine(about: Mapping[str, Any]) -> str:
 
 
 def _versions(about: Mapping[str, Any], extra: Mapping[str, Any]) -> str:
-    """What measured, and what made the page if that isn't the same."""
+    """The version that measured, and the one that made the page if it is another."""
     measured, libvmaf = _text(about.get("version")), _text(extra.get("libvmaf"))
     if measured == __version__:
         return f"acuity {__version__}"

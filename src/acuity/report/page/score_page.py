@@ -136,9 +136,9 @@ def _times(
 
 
 def _pooled(values: NDArray[np.float64], said: Mapping[str, float]) -> dict[str, float]:
-    """What is said of a column: figures of the frames that are shown.
+    """The pooled figures of a column, over the frames that are shown.
 
-    The report's own have more digits than its frames, so they are taken where they are the same figures.
+    The report's own figures have more digits than its frames, so they are taken where both agree.
     """
     found = values[~np.isnan(values)]
     if not len(found):
@@ -268,7 +268,7 @@ def _notes(about: Mapping[str, Any]) -> Iterator[PageNote]:
 
 
 def _left_out(names: Sequence[str]) -> Iterator[PageNote]:
-    """Which columns the page doesn't show."""
+    """A note on columns that the page doesn't show."""
     if names:
         few = ", ".join(shortened(name) for name in names[:_NAMED])
         more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
@@ -277,7 +277,7 @@ def _left_out(names: Sequence[str]) -> Iterator[PageNote]:
 
 
 def _doubts(columns: Mapping[str, NDArray[np.float64]], frames: NDArray[np.int64]) -> Iterator[PageNote]:
-    """What is odd in the report as a whole."""
+    """Warnings of what is odd in the report as a whole."""
     if not len(frames):
         yield PageNote("warning", NO_FRAMES)
     elif all(np.isnan(values).all() for values in columns.values()):
@@ -293,7 +293,7 @@ def _doubts(columns: Mapping[str, NDArray[np.float64]], frames: NDArray[np.int64
 def _contradictions(
     name: str, shown: ColumnName, pooled: Mapping[str, Mapping[str, float]], values: NDArray[np.float64]
 ) -> Iterator[PageNote]:
-    """The report's own figures that aren't those of its frames."""
+    """Warnings of the report's own figures that aren't those of its frames."""
     found = values[~np.isnan(values)]
     if not len(found):
         return
@@ -313,7 +313,7 @@ def _contradictions(
 def _missing(
     shown: Mapping[str, ColumnName], columns: Mapping[str, NDArray[np.float64]], frames: NDArray[np.int64]
 ) -> Iterator[PageNote]:
-    """How many frames have no number, of scores and metrics; features may begin late."""
+    """Notes on frames without a number, of scores and metrics; features may begin late."""
     for name, one in shown.items():
         absent = np.isnan(columns[name])
         count = int(np.count_nonzero(absent))

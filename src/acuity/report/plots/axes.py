@@ -1,4 +1,4 @@
-"""What a plot shows: curves in few columns without hiding a frame, and axes with round numbers."""
+"""Curves for plots, in few columns that hide no frame, and axes with round numbers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class PlotSeries(NamedTuple):
 
 
 class Spans(NamedTuple):
-    """What the columns of a plot show: the lowest, the highest and the mean of their frames."""
+    """A curve in the columns of a plot: the lowest, the highest and the mean of each column's frames."""
 
     low: Floats
     high: Floats

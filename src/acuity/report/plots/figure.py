@@ -40,7 +40,7 @@ _TEXT: Final = 21.0
 _TITLE: Final = 25.0
 _SMALL: Final = 17.0
 _LEAST_SCALE: Final = 0.65  # so that letters of small plots can be read
-_LETTER: Final = 0.58  # of its height, that a letter is wide at most, about
+_LETTER: Final = 0.58  # a letter's width as a share of its height, at most, about
 _KEY_ROWS: Final = 3
 _MORE: Final = 140  # pixels of the words about further names
 _ROW: Final = 30  # pixels of a row of names
@@ -57,7 +57,7 @@ class Line(NamedTuple):
 
 
 class Area(NamedTuple):
-    """What is between two lines over the same places."""
+    """The area between two lines over the same places."""
 
     x: Floats
     top: Floats
@@ -115,7 +115,7 @@ class _Scales(NamedTuple):
     room: _Room
     first: int  # frame, and where on the axis it is
     start: float
-    unit: float  # of the axis, that a frame lasts
+    unit: float  # units of the axis that a frame lasts
 
     def x(self, frames: Floats) -> Floats:
         values = self.start + (frames - self.first) * self.unit

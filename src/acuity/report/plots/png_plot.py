@@ -1,4 +1,4 @@
-"""Plots scores over time as PNG, for messages and terminals, and for papers that take no SVG; its letters.
+"""Plots scores over time as PNG, for messages, terminals and papers that take no SVG.
 
 The letters are those of the font that comes with Pillow, which has the characters of ASCII.
 """

@@ -11,11 +11,11 @@ import numpy as np
 from acuity.report.plots.axes import Floats, PlotSeries
 from acuity.report.plots.figure import PAPER, Area, Figure, Line, PlotStyle, Words, figure
 
-# Columns of all curves together, so that a plot in a page takes less than 15 KB, and values that need none.
+# Columns of all curves together: with these a plot in a page takes less than 15 KB.
 _COLUMNS: Final = 420
-_NAMED: Final = 12  # of them, instead of which a curve has a name
+_NAMED: Final = 12  # columns fewer for each curve, whose name takes their room
 _LEAST: Final = 16
-_POINTS: Final = 800
+_POINTS: Final = 800  # values of all curves together that need no columns
 _FONT: Final = "Helvetica, Arial, Liberation Sans, sans-serif"
 
 

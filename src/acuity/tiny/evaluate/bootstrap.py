@@ -6,8 +6,9 @@ bias-corrected and accelerated ones (BCa). A draw is a row of counts, how often 
 figures of all draws are a few products of matrices. Two models are compared on the same draws: what a hard
 clip does to both then cancels out.
 
-Of more than 1,000 samples, 1,000 are drawn from, and deviations shrink by the root of the ratio, as the
-error of a mean does: the work is bounded, and with so many samples the corrections no longer matter.
+If there are more than 1,000 samples, draws come from 1,000 of them, and deviations shrink by the root of the
+ratio, as the error of a mean does: the work is bounded, and with so many samples the corrections no longer
+matter.
 
 Of fewer than about 20 samples the intervals are a little narrow, as all bootstrap intervals are.
 """
@@ -67,7 +68,7 @@ class Draws:
 
 @dataclass(frozen=True, slots=True)
 class Replicates:
-    """What the draws gave for one model, by the name of the figure."""
+    """The figures of one model in all draws, by name."""
 
     values: dict[str, Vector]  # one of each draw, NaN where a draw has no such figure
     centres: dict[str, float]  # of the samples that were drawn from
@@ -230,7 +231,7 @@ def _nothing(counts: Matrix) -> Vector:
 
 
 def _order(values: Vector) -> npt.NDArray[np.float32]:
-    """Of each two samples whether the first has the greater value (1), the lesser (-1) or the same (0).
+    """For each two samples: whether the first has the greater value (1), the lesser (-1) or the same (0).
 
     Single precision holds sums of these exactly.
     """

@@ -201,7 +201,7 @@ class _Candidate:
             self.error = error
             return
         if output.shape not in ((len(batch),), (len(batch), 1)):
-            # The shape for all rows is said, so the error waits until they are counted.
+            # The error names the shape for all rows, so it waits until they are counted.
             rest = output.shape[1:] if output.shape[:1] == (len(batch),) else None
             self.shape = output.shape if rest is None else (-1, *rest)
             return
@@ -308,7 +308,7 @@ class _Evaluator:
 
 
 def _gaps(figures: ModelFigures, draws: Draws | None) -> list[str]:
-    """Why figures or intervals are missing."""
+    """Notes on why figures or intervals are missing."""
     notes = []
     if figures.plcc is None:
         notes.append("all predictions or all ratings are the same, so there is no correlation")

@@ -1,7 +1,7 @@
 """The ways in which a model predicts the rows of a table: from features, or by scoring videos named there.
 
-A tiny model of features is a Regressor. A VMAF model reads features too, and is what others should be better
-than. Where a table names videos and lacks what a model reads, the model scores them.
+A tiny model of features is a Regressor. A VMAF model reads features too, and is the baseline of the others.
+Where a table names videos and lacks what a model reads, the model scores them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _MOST_NOTES: Final = 5  # videos whose warnings are repeated
 
 
 class VideoScore(NamedTuple):
-    """The score of a video, and what has to be known of it."""
+    """The score of a video, and the warnings about it."""
 
     score: float
     warnings: Sequence[str] = ()
@@ -154,12 +154,12 @@ def _classic(name: str) -> Model | None:
 
 
 def _twins(columns: Sequence[str], ratings: Ratings) -> list[str]:
-    """What to know where a table has a feature under both of its names."""
+    """Notes on features that a table has under both of their names."""
     others = {column: column.removeprefix(PREFIX) for column in columns}
     others |= {column: PREFIX + column for column, plain in others.items() if plain == column}
     both = [(column, other) for column, other in others.items() if ratings.has(other)]
     return [f"the table has '{column}' and '{other}', and '{column}' is read" for column, other in both]
 
 
-# What an evaluation asks for predictions of rows.
+# The objects that an evaluation asks for predictions of rows.
 Predictor: TypeAlias = Regressor | Classic | ScoredModel

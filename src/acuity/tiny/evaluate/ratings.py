@@ -221,7 +221,7 @@ class Ratings:
             self._process.write(document(what))
 
     def _message(self) -> tuple[bytes, bytes]:
-        """What the process says next; raises EvaluationError if that is an error, or its end."""
+        """The next message of the process; raises EvaluationError if that is an error, or its end."""
         try:
             kind, content = self._process.message()
         except EOFError:
@@ -304,7 +304,7 @@ class Collected:
 
 @dataclass(frozen=True, slots=True)
 class Samples:
-    """What the figures are computed of, and how predictions are turned into it."""
+    """The samples that figures are computed of; pooled() turns predictions of rows into theirs."""
 
     pooling: str
     rows: Vector  # the rating of every row
@@ -319,7 +319,7 @@ class Samples:
         return None if self.margins is None else self.pooled(self.margins)
 
     def pooled(self, predicted: Vector) -> Vector:
-        """One prediction for each sample, of those of the rows."""
+        """One prediction for each sample, from those of the rows."""
         if self._clip is None or self._sizes is None:
             return predicted
         return np.bincount(self._clip, predicted) / self._sizes

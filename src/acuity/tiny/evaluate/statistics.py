@@ -84,7 +84,7 @@ def rmse(x: Vector, y: Vector) -> float:
 FUNCTION: Final = "monotonic third-order polynomial"
 _MOST: Final = 5_000_000  # samples that a curve is fitted to: bounds the memory
 _FREEDOM: Final = 4  # coefficients of the polynomial
-_PLACES: Final = np.linspace(0, 1, 257)  # where the slope of a polynomial may be nothing
+_PLACES: Final = np.linspace(0, 1, 257)  # where the slope of a polynomial may be zero
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +127,7 @@ def monotonic_cubic(predicted: Vector, target: Vector) -> Vector:
     powers = np.column_stack([x, x**2, x**3])
     centre, middle = powers.mean(axis=0), float(target.mean())
     basis, triangle = np.linalg.qr(powers - centre)
-    wanted = basis.T @ (target - middle)  # all that the target has to do with a polynomial
+    wanted = basis.T @ (target - middle)  # all that the fit needs of the target
     # A slope of second order is nowhere negative if it is a sum of squares (x - r)^2 with r from 0 to 1, and
     # of x (1 - x), none with a negative factor: these are the factors of x, x^2 and x^3 in their integrals.
     rising = np.column_stack(

@@ -1,1 +1,1 @@
-"""Which frames of two videos show the same: signatures of pictures, and an aligner that compares them."""
+"""Frame alignment: signatures of pictures, and an aligner that finds which frames of two videos match."""

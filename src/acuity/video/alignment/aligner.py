@@ -17,16 +17,16 @@ from acuity.video.alignment.history import REACH, History
 from acuity.video.alignment.signature import coarse
 from acuity.video.picture import Signature
 
-FAR: Final = 150  # frames beyond REACH that the videos may be apart to be noticed by a look now and then
-WINDOW: Final = 25  # frames between these looks
+FAR: Final = 150  # frames beyond REACH up to which a search every WINDOW frames finds a lag
+WINDOW: Final = 25  # frames between these searches
 _ALARM: Final = 14.0  # evidence against lag 0 that is worth a closer look
 # Frames until a look that did not convince is repeated; doubled each time, up to WINDOW.
 _PATIENCE: Final = 5
-_SETTLE: Final = 25  # frames after an alarm that help to name it
+_SETTLE: Final = 25  # frames after an alarm that are awaited before its fault is named
 _AT_ONCE: Final = 5  # pairs that are looked at together; WINDOW is a multiple
 _FEWEST: Final = 15  # pairs that a look at farther frames needs
-_FEWEST_ALL: Final = 9  # and one at the frames after the last pair, when all are known
-_LAGGING: Final = 0.03  # how much larger the error is a frame away, where encoders lag by a frame or more
+_FEWEST_ALL: Final = 9  # pairs that a look at the frames after the last pair needs
+_LAGGING: Final = 0.03  # sharpness below which encoders themselves lag by a frame or two
 _UNLIKE: Final = 400.0  # mean squared error of coarse cells that no encoder makes
 _MOST_UNLIKE: Final = 16  # stretches of such pairs that are remembered
 _PACE_LOOKS: Final = (50, 100)  # frames after which the pace is compared
@@ -58,7 +58,7 @@ class Aligner:
 
     @property
     def certain(self) -> bool:
-        """Whether a finding will come, and only its name isn't known yet."""
+        """Whether a fault is certain, and only its kind isn't known yet."""
         return bool(self._alarm) or self._other is not None
 
     @property
@@ -72,7 +72,7 @@ class Aligner:
 
     @property
     def sharpness(self) -> float:
-        """How much larger the error of all pairs is a frame away: how well a lag of one can be seen."""
+        """By how much a lag of one frame enlarges the error of all pairs; a small share hides that lag."""
         return self._drift.sharpness
 
     def add(self, ref: Signature, dis: Signature) -> Misalignment | None:
@@ -97,7 +97,7 @@ class Aligner:
         return self._named(over=False)
 
     def end(self, ref: Iterable[Signature] = (), dis: Iterable[Signature] = ()) -> Misalignment | None:
-        """What the last frames say, when no more pairs will come; one video may have more frames."""
+        """The finding after the last pair; `ref` or `dis` are frames that one video has beyond it."""
         if self._new[0] and (found := self._take()) is not None:
             return found
         if (found := self._look_on(self._history.track.end)) is not None:
@@ -112,7 +112,7 @@ class Aligner:
         return self._drift.end(ref) if found is None else self._believed(found)
 
     def _believed(self, finding: Misalignment) -> Misalignment | None:
-        """The finding with its lag refined; None for one that encoders have where they keep little detail."""
+        """The finding with its lag refined; None for a lag that comes of coding little detail."""
         if -2 <= finding.lag < 0 and self._drift.sharpness < _LAGGING:
             self._alarm = ()
             return None
@@ -200,7 +200,7 @@ class Aligner:
         return size
 
     def _far_lag(self, size: int, sign: int) -> tuple[float, int]:
-        """The lag of one sign beyond reach that fits the last frames best, after its gain over lag 0."""
+        """(gain over lag 0, lag): the lag of one sign beyond REACH that fits the last frames best."""
         history = self._history
         start = max(history.track.first, history.track.end - size - FAR)
         latest, past = (history.ref, history.dis) if sign > 0 else (history.dis, history.ref)
@@ -243,7 +243,7 @@ class Aligner:
 
 
 def _slide(frames: NDArray[np.float32], others: NDArray[np.float32]) -> NDArray[np.float64]:
-    """The squared error of frames against as many of the others in a row, from each place on."""
+    """The squared error of the frames against each run of as many of the others."""
     squares = np.square(frames).sum(axis=1)[:, None] + np.square(others).sum(axis=1)[None]
     errors = squares - 2 * (frames @ others.T)
     places = len(others) - len(frames) + 1

@@ -1,8 +1,8 @@
 """Detours: short stretches of another lag, or of one picture, between frames that match.
 
-One frame lost and one doubled soon after leave two videos of the same length, whose frames between are one
-apart: too few for a lag of the whole, and at low quality no frame shows it alone. What each frame gains by
-another lag adds up where it is one and the same lag, and falls where it isn't.
+One frame lost and another one doubled soon after leave videos of one length, whose frames between are one
+apart: too few for a lag of the whole, and at low quality no frame shows it alone. So the frames' gains by a
+lag are added up: the sum grows while frames share that lag, and falls where they don't.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from acuity.video.alignment.matching import FLOOR
 
 Figures = NDArray[np.float64]
 
-# Lags of a detour. Those further behind are left out: low quality looks like them, and they are found
-# otherwise.
+# Lags of a detour. Larger lags behind are left out: low quality looks like them, and they are found
+# elsewhere.
 _LAGS: Final = np.array([-2, -1, 1, 2, 3, 4])
 # Encoders that code little show earlier frames for a while, never later ones: so a frame must gain this much
 # by a lag behind.
@@ -28,7 +28,7 @@ _SURE: Final = (
 )
 _LIKELY: Final = 2.5  # the same for the largest detour, when no more frames come
 _STILL: Final = 4  # the least number of frames that repeat the one before them; encoders repeat fewer
-_STANDS: Final = 1.0  # the least gain of each of these but the first by the frame that is repeated
+_STANDS: Final = 1.0  # the least gain of each such frame but the first by the frame that it repeats
 
 
 class _Run(NamedTuple):
@@ -46,7 +46,7 @@ class Detours:
     def __init__(self, reach: int) -> None:
         self._reach = reach
         self._sums = np.zeros(len(_LAGS))  # what the frames up to the last one gain, by lag, at least 0
-        self._firsts = np.zeros(len(_LAGS), np.intp)  # the frame from which on they do
+        self._firsts = np.zeros(len(_LAGS), np.intp)  # the frame at which each of these sums begins
         self._best = _Run(0.0, 0, 0, 0)
         self._last = np.zeros((0, 2 * reach + 1))  # gains of the last frames
         self._still = self._longest = (0, 0)  # the first and the end of the last freeze, and of the longest
@@ -61,7 +61,7 @@ class Detours:
         return _detour(best) if over else None
 
     def end(self) -> Misalignment | None:
-        """What all frames show."""
+        """The largest detour or the longest freeze, once there are no more frames."""
         if self._best.gain >= _LIKELY:
             return _detour(self._best)
         first, end = self._longest
@@ -70,7 +70,7 @@ class Detours:
     def _follow(self, first: int, gain: Figures) -> None:
         """Add up what frames gain by each lag but 0, as long as the sum isn't negative."""
         each = gain[:, self._reach + _LAGS]
-        each -= gain.max(axis=1, keepdims=True) - each  # a lag that isn't the best one is less worth
+        each -= gain.max(axis=1, keepdims=True) - each  # a lag that isn't the best one is worth less
         each = np.clip(each, -1.0, 1.0) - np.where(_LAGS < 0, _BEHIND, 0.0)
         for frame, row in enumerate(each, first):
             self._firsts[self._sums <= 0.0] = frame
@@ -81,7 +81,7 @@ class Detours:
                 self._best = _Run(gained, lag, int(self._firsts[which]), frame + 1)
 
     def _watch_stills(self, first: int, gain: Figures) -> None:
-        """Look for frames that all show the one before the first of them; they have no lag."""
+        """Look for freezes: frames that all show the frame before the first of them, and so have no lag."""
         known = np.r_[self._last, gain]
         start = first - len(self._last)
         later = [known[k - 2 : len(known) - _STILL + k, self._reach - k] for k in range(2, _STILL + 1)]
@@ -98,7 +98,7 @@ def _detour(run: _Run) -> Misalignment:
 
 
 def _gains(error: Figures, reach: int) -> Figures:
-    """What each frame gains by each lag over lag 0, in units of its least error."""
+    """The gain of each frame by each lag over lag 0, in units of its least error."""
     least = np.maximum(error.min(axis=1, keepdims=True), FLOOR)
     gains: Figures = (error[:, reach, None] - error) / least
     return gains

@@ -1,4 +1,4 @@
-"""Where it can't be told which frames belong together, and by how much the mean score may be wrong there."""
+"""Doubts: frames that can't be told apart, and by how much the mean score may be wrong because of them."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from numpy.typing import NDArray
 from acuity.errors import PairingError, to_set
 from acuity.video.alignment.matching import Figures
 
-# A frame's score falls by about so many points where the error that it shows is e times as large, and by so
-# many at most; errors below the second figure are not seen.
+# A frame's score falls by about the first figure, in points, where its error is e times as large, and by the
+# third at most; errors below the second aren't seen.
 _POINTS: Final = 20.0
 _UNSEEN: Final = 2.0
 _MOST_POINTS: Final = 20.0
-# A match is e times less likely if it costs so much more.
+# A match that costs this much more is e times less likely.
 _ALIKE: Final = 2.0
-# Points by which the mean score is wrong on average, because of the places of faults: more than the first is
-# worth a warning, and with more than the second there is no score. Few scores are off by so many times that.
+# Points by which uncertain places of faults make the mean score wrong on average: more than the first is
+# worth a warning, with more than the second there is no score. Few scores are off by so many times that.
 _DOUBTFUL: Final = 0.01
 _UNKNOWN: Final = 0.15
 _AT_MOST: Final = 6.0
@@ -27,13 +27,13 @@ _APART: Final = 4  # frames with less doubt between those with more that are tol
 
 
 def points_apart(one: Figures, other: Figures) -> Figures:
-    """About how many points a frame's score differs between two that it is compared with, by both errors."""
+    """About how many points a frame's score differs between two partners, from its error against each."""
     ratio = (one + _UNSEEN) / (other + _UNSEEN)
     return np.minimum(_POINTS * np.abs(np.log(ratio)), _MOST_POINTS)
 
 
 def doubts(error: Figures, surplus: Figures, path: NDArray[np.intp]) -> Figures:
-    """By frame of a path: about how many points its score may be wrong by.
+    """For each frame of a path: by about how many points its score may be wrong.
 
     That is the mean difference to its scores with other frames of the reference. Each of these counts by how
     likely it is, which depends on how much more the best path through it costs (`surplus`).
@@ -48,7 +48,7 @@ def doubts(error: Figures, surplus: Figures, path: NDArray[np.intp]) -> Figures:
 
 
 class Doubts:
-    """Takes by how many points the score of each frame may be wrong, and which frames can't be told apart."""
+    """Adds up by how many points frames' scores may be wrong, and counts frames that can't be told apart."""
 
     def __init__(self, dis: str, ref: str) -> None:
         self._names = dis, ref
@@ -67,7 +67,7 @@ class Doubts:
             self._most = max(self._most, self._last)
 
     def add_untold(self, frame: int, *, fault: bool) -> None:
-        """Nothing tells it from those beside it. `fault`: frames before it are missing or too many."""
+        """Count a frame like its neighbours; `fault`: frames before it are missing or too many."""
         self._untold_first, self._untold_last = (self._untold_first if self._untold else frame), frame
         self._untold += 1
         self._faults = self._faults or fault
@@ -80,13 +80,13 @@ class Doubts:
         return f"{text}: the mean score may be off by up to {most:.1f}" if doubt > _DOUBTFUL else ""
 
     def refuse_untold(self, pairs: int, *, ends_apart: bool, too_many: bool) -> None:
-        """Refuse pairs of which nothing tells where they differ, though they do."""
+        """Refuse videos that have different frames where no picture tells which."""
         if self._faults or too_many or (ends_apart and 2 * self._untold > pairs):
             last = self._untold_last if self._untold else pairs - 1
             raise self._refusal(self._untold_first, last)
 
     def refuse_doubtful(self, pairs: int) -> None:
-        """Refuse places of faults by which the mean score may be wrong."""
+        """Refuse pairs whose faults have places so uncertain that the mean score may be wrong."""
         if self._points > _UNKNOWN * pairs:
             raise self._refusal(*self._most[1:])
 

@@ -32,12 +32,12 @@ from acuity.video.picture import Signature
 REACH: Final = 8  # frames that the videos may be apart
 WINDOW: Final = 25  # frames whose errors are added up
 _NEAR: Final = 4  # frames by which a lag that was found otherwise may be wrong
-_KEPT: Final = 250  # pairs that are remembered to find the place
+_KEPT: Final = 250  # pairs that are remembered to find where a fault is
 _STRETCHES: Final = (2, 3, 4, 6, 12, 24, 48)  # windows before the last frame that are looked at together
 _FEWEST: Final = 24  # frames that can show a lag
 _APART: Final = 0.65  # the least distance of a vertex from 0, in frames, that is a lag
 _APART_FEW: Final = 0.75  # the same in a stretch shorter than two windows
-_APART_BEHIND: Final = 0.85  # the same behind, where encoders that code little are too
+_APART_BEHIND: Final = 0.85  # the same for a lag behind, which encoders that code little have too
 # A vertex is believed if the error one frame away from it is larger by this share. An encoder that codes
 # little makes frames that resemble earlier ones (never later ones), in what is smooth more than in detail.
 _SHARP_AHEAD: Final = 0.05
@@ -60,7 +60,7 @@ class Vertex(NamedTuple):
     @classmethod
     def of(cls, error: NDArray[np.float64]) -> Vertex:
         middle, reach = int(error.argmin()), len(error) // 2
-        if not 0 < middle < 2 * reach:  # it falls on beyond what is looked at
+        if not 0 < middle < 2 * reach:  # the error falls on, beyond the lags that are looked at
             return cls(float(middle - reach), 0.0)
         before, least, after = error[middle - 1 : middle + 2]
         bend = before - 2 * least + after
@@ -88,7 +88,7 @@ class Drift:
 
     @property
     def sharpness(self) -> float:
-        """How much a frame more or less shows, over all pairs; infinite where they are few."""
+        """By how much a lag of one frame enlarges the error of all pairs; infinite where they are few."""
         if not self._counts or self._counts[-1] < _FEWEST:
             return float("inf")
         detail, smooth = (Vertex.of(error).sharpness for error in self._windows[-1] / self._counts[-1])
@@ -105,7 +105,7 @@ class Drift:
         return found
 
     def end(self, rest: Iterable[Signature] = ()) -> Misalignment | None:
-        """What all pairs say together; `rest` are frames of the reference after the last pair."""
+        """The finding from all pairs together; `rest` are frames of the reference after the last pair."""
         for signature in islice(rest, REACH):
             self._ref.append(signature)
             self._coarse[0].append(coarse(signature))
@@ -144,7 +144,7 @@ class Drift:
         return self._detours.add(self._summed - (end - start), *bands)
 
     def _lags(self) -> Iterator[tuple[int, int]]:
-        """(windows, lag) of the stretches before the last frame that show one."""
+        """(windows, lag) of each stretch before the last frame that shows a lag."""
         windows = len(self._windows)
         for size in sorted({min(size, windows) for size in _STRETCHES} | {windows}):
             before = windows - size - 1
@@ -157,7 +157,7 @@ class Drift:
                 yield size, round(lag) or (1 if lag > 0 else -1)
 
     def _first_of(self, windows: int) -> int:
-        """The first frame of so many windows."""
+        """The first frame of the last so many windows."""
         return 0 if windows == len(self._windows) else self._summed - windows * WINDOW
 
     def _named(self, start: int, lag: int) -> Misalignment:
@@ -182,7 +182,7 @@ class Drift:
         return self.refined(Misalignment(kind, 0 if kind == "shift" else frame, lag, len(dis) - place))
 
     def refined(self, finding: Misalignment) -> Misalignment:
-        """The finding with the lag at which no other fits the frames after it better."""
+        """The finding with the lag that fits the frames after it best."""
         if finding.kind not in ("shift", "lost", "doubled"):
             return finding
         start = max(finding.frame + max(-finding.lag, 0) - self._first, 0) + _NEAR

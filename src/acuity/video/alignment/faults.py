@@ -34,7 +34,7 @@ class Misalignment:
         again, two frames 'swapped', a stretch 'frozen'; every frame shown 'twice', or only every second one
         ('half'); a short clip 'reversed'; 'other' content.
     lag: how many frames the distorted video is ahead of the reference, negative: behind.
-    frames: how many frames of the distorted video, from `frame` on, say so.
+    frames: how many frames of the distorted video, from `frame` on, show it.
     """
 
     kind: Kind
@@ -44,7 +44,7 @@ class Misalignment:
 
 
 def most_first(lag: int) -> int:
-    """How many first frames may match although a video is shifted: those of one that is ahead don't."""
+    """How many first frames of a shifted video may match: none of a video that is ahead."""
     return 0 if lag > 0 else _START
 
 
@@ -154,20 +154,20 @@ def located(history: History, alarm: Matches) -> Misalignment:
 
 
 def _parting(errors: NDArray[np.float64], lag: int, last: int, slack: float) -> int:
-    """The frame from which on another lag than 0 fits, less the frames that are too many there."""
+    """The frame from which on the lag fits better than 0, less the frames that are too many there."""
     extra = max(0, -lag)
     rows = np.arange(max(0, min(last, errors.shape[1] - max(lag, 0)) - extra))
     before = np.r_[0.0, np.cumsum(errors[rows, rows])]
     after = np.r_[np.cumsum(errors[rows + extra, rows + extra + lag][::-1])[::-1], 0.0]
     total = before + after
-    # Which of several equal frames is the one too many can't be told: the last of them, say.
+    # Of several equal frames nothing tells which one is too many: the last of them is taken.
     part = int(np.flatnonzero(total <= total.min() + (slack if extra else 0.0))[-1])
-    # Unless the frames before it say that they match at lag 0, it is so from the start.
+    # Unless the frames before it match at lag 0, the lag begins with the first frame.
     return part if total[0] - total[part] > slack + 0.1 * before[part] else 0
 
 
 def _smallest_lag(errors: NDArray[np.float64], lag: int, first: int, last: int) -> tuple[int, float]:
-    """Of the lags that fit these frames equally, as in content that repeats, the smallest; its mean error."""
+    """The smallest lag of those that fit these frames equally, as where content repeats; its mean error."""
 
     def error(lag: int) -> float:
         rows = np.arange(max(first, -lag), min(last, errors.shape[1] - lag))
@@ -203,7 +203,7 @@ def _best_path(costs: NDArray[np.float64]) -> NDArray[np.intp]:
 
 
 def _best_run(path: NDArray[np.intp], costs: NDArray[np.float64]) -> tuple[int, int, int]:
-    """The lag of the frames in a row that gain most by another than 0, their first and end; (0, 0, 0): none.
+    """(lag, first, end) of the run of frames that gain most by a lag other than 0; (0, 0, 0): none.
 
     Frames whose match isn't there yet, because it comes later, gain little anywhere.
     """

@@ -20,7 +20,7 @@ _LEAST_MOVE: Final = 0.15  # samples that a corner of the picture moves by, at l
 _FINEST: Final = 1 << 20  # samples: larger pictures are halved first
 _COARSEST: Final = 48  # samples along the longer side, where the search begins
 _SMALLEST: Final = 16  # samples along the shorter side
-_POINTS: Final = 8_000  # of a picture that are compared
+_POINTS: Final = 8_000  # points of a picture that are compared
 _FLOOR: Final = 2e-5  # of a picture's variance: error that rounding leaves
 _LEAST_SEEN: Final = 0.5  # share of the points that must lie in both pictures
 _MOST_STRETCH: Final = 0.2
@@ -28,8 +28,8 @@ _FLIPPED_FITS: Final = 2.0  # times better than the picture as it is: pictures m
 _UNLIKE: Final = 0.05  # of a picture's variance: with less error it isn't flipped
 _ROUNDS: Final = 6
 _SETTLED: Final = 0.02  # samples that a corner moves by in the last round
-_NEXT_TO_NOTHING: Final = 0.06  # of the largest part of a motion: other parts as small are chance
-_ALIKE: Final = 0.1  # of a zoom, that it may differ across and down
+_NEXT_TO_NOTHING: Final = 0.06  # share of a motion's largest part: smaller parts are chance
+_ALIKE: Final = 0.1  # share by which a zoom may differ across and down
 _UNMOVED: Final = np.zeros(5)
 
 _FLIPS: Final[dict[str, Callable[[NDArray[Any]], NDArray[Any]]]] = {
@@ -42,7 +42,7 @@ _FLIPS: Final[dict[str, Callable[[NDArray[Any]], NDArray[Any]]]] = {
 
 
 class Transformation(NamedTuple):
-    """What was done to a picture: flipped, then zoomed and turned about its centre, then shifted."""
+    """The change of a picture: flipped, then zoomed and turned about its centre, then shifted."""
 
     flip: str  # in words; empty: not flipped
     dx: float  # samples to the right
@@ -64,7 +64,7 @@ class Transformation(NamedTuple):
 
 
 def transformation(ref: NDArray[Any], dis: NDArray[Any], least: float = LEAST_GAIN) -> Transformation | None:
-    """What was done to the reference's luma, besides coding; None if that doesn't explain the difference.
+    """The change of the reference's luma besides coding; None if no change explains the difference.
 
     Both are of one size, in samples of any depth. Brightness and contrast may differ too. The difference is
     explained if a `least`-th of its square or less is left once the transformation is undone.
@@ -125,7 +125,7 @@ class _Fit:
         self._known = np.stack((slope_x, slope_y, slope_x * self._x, slope_y * self._y, turn, ones, ones))
 
     def searched(self) -> _Found:
-        """The best motion that is found from none, or from the shift at which the pictures correlate best."""
+        """The best motion found, starting at none or at the shift where the pictures correlate best."""
         found, start = self.refined(_UNMOVED), self._correlated()
         return min(found, self.refined(start), key=lambda one: one.error) if start.any() else found
 
@@ -146,7 +146,7 @@ class _Fit:
         return _Found(motion, self.error(motion))
 
     def corner(self, motion: Motion) -> float:
-        """The farthest that a motion takes a corner, in samples."""
+        """How far a motion takes a corner at most, in samples."""
         dx, dy, stretch_x, stretch_y, turn = (abs(float(value)) for value in motion)
         x, y = self.half
         return max(dx + stretch_x * x + turn * y, dy + stretch_y * y + turn * x)

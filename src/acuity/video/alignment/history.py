@@ -1,4 +1,4 @@
-"""Signatures of the last pairs, and what they say about which frames match."""
+"""History: signatures of the last pairs, and the evidence in them of which frames match."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ JUMP: Final = 8.0  # the cost of a step from one lag to another
 _FEWEST: Final = 8  # moving frames that can prove anything
 _STEADY: Final = 24  # moving frames that prove it where each of them says little
 _MOVING: Final = 0.01  # the least mean squared change of a cell between two frames that can be told apart
-_STIRRING: Final = 0.002  # the least one that has a direction
+_STIRRING: Final = 0.002  # the least change that has a direction
 
 
 class Evidence(NamedTuple):
@@ -40,7 +40,7 @@ class Evidence(NamedTuple):
 
     @property
     def convincing(self) -> bool:
-        """Whether no encoder does this to frames that are paired rightly.
+        """Whether the evidence proves a fault: no encoder causes it in frames that are paired rightly.
 
         At low quality a frame resembles the ones before it, because little of it was coded. So a frame that
         resembles later ones is believed sooner, and earlier ones only if its changes are those of the earlier
@@ -57,7 +57,7 @@ class Evidence(NamedTuple):
 class History:
     """The last pairs of signatures, with figures of each; frames count from the first pair ever added.
 
-    What is done for every pair is native/alignment's Track.
+    native/alignment's Track does the work of every pair.
     """
 
     def __init__(self) -> None:
@@ -90,7 +90,7 @@ class History:
         return out
 
     def evidence(self, matches: Sequence[tuple[int, int]]) -> Evidence | None:
-        """What speaks for frames of the distorted video being those of the reference; None: too little."""
+        """The evidence that these frames of both videos match; None where there is too little of it."""
         end_dis, end_ref = self.track.end_dis, self.track.end_ref
         known = [(i, j) for i, j in matches if i < end_dis and j < end_ref]
         weight, first = self.track.weight, self.track.first

@@ -14,7 +14,7 @@ Figures = NDArray[np.float64]
 
 # Variance of a cell, in squared 8-bit steps, that rounding and the encoder's finest noise make.
 FLOOR: Final = 0.05
-FLAT: Final = 0.3  # least standard deviation of a signature, in 8-bit steps, that is a picture
+FLAT: Final = 0.3  # standard deviation of a signature, in 8-bit steps, below which it is flat
 # A cost is about the negative logarithm of a likelihood. Encoders predict frames from earlier and later ones,
 # so that a picture may show a moment up to this many frames away (less where the error is small). The
 # difference of two errors is uncertain by this share of them.
@@ -33,8 +33,8 @@ _STRAIGHT: Final = 3.96
 _STIRS: Final = 0.002  # the least mean squared change that is motion
 _STRETCH: Final = 8  # frames before and after a frame, whose motion is the usual one there
 # Cells that the encoder has just changed show the frame itself, and other cells still show earlier frames.
-# The weight of a cell grows with its change, is half where that is this share of the frame's error, and at
-# least so much.
+# So a cell's weight grows with its change: about half where the change is the first figure times the frame's
+# error, and the second figure at least.
 _FRESH: Final = 0.3
 _LEAST_FRESH: Final = 0.02
 # Frames can't be told apart if for most of them the error a frame away from the best match is larger by less
@@ -91,7 +91,7 @@ def frame_costs(error: Figures, motion: Figures, *, straight: bool = False) -> F
 
 
 def motion_seen(error: Figures, ref: Sequence[Signature]) -> Figures:
-    """By frame: how much larger the error is a frame away from the best match; NaN where nothing moves."""
+    """For each frame: how much larger the error is a frame off the best match; NaN where nothing moves."""
     seen = np.full(len(error), np.nan)
     if len(ref) < 3:
         return seen
@@ -130,7 +130,7 @@ def goes_straight(ref: Sequence[Signature]) -> bool:
 
 
 def usual_motion(ref: Sequence[Signature]) -> Figures:
-    """By frame of the reference: the median squared change from frame to frame around it, where it moves."""
+    """For each reference frame: the median squared change from frame to frame around it, where it moves."""
     changes = errors(ref[:-1], ref[1:], 1)[:, 0]
     motion = np.zeros(len(ref))
     for frame in range(len(ref)):
@@ -154,7 +154,7 @@ def contradicted(error: Figures, path: NDArray[np.intp], clearly: float = _CONTR
 
 
 def correlation(one: Signature, other: Signature) -> float:
-    """That of two pictures; 1 where both are flat."""
+    """The correlation of two pictures; 1 where both are flat."""
     parts = one - one.mean(), other - other.mean()
     spread = [float(np.square(part).mean()) for part in parts]
     if max(spread) < FLAT:

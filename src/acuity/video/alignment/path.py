@@ -40,9 +40,9 @@ _FAULT: Final = 12.0  # the cost of frames that are lost, or too many
 _LEAST_FAULT: Final = 2.5  # where the lengths say that there are many
 _UNTIMED: Final = 30.0  # the cost of a step that presentation times of a variable rate contradict
 _EACH: Final = 0.05  # the cost of each frame that is lost or too many
-_RULE: Final = 3.0  # a rule is likelier than as many faults of their own unless it costs so many times more
-# Pictures contradict presentation times if their own path costs so much less, and where its errors are hardly
-# less, only if it costs far less.
+_RULE: Final = 3.0  # a rule is likelier than as many single faults unless it costs this many times more
+# Pictures contradict presentation times if the path by pictures costs so much less; where its errors are
+# hardly less, only if it costs far less.
 _BETTER: Final = 1.5
 _FAR_BETTER: Final = 4.0
 _HARDLY: Final = 1.17
@@ -76,7 +76,7 @@ class Costs(NamedTuple):
 
     @classmethod
     def expecting(cls, more: int, frames: int, *, timed: bool) -> Costs:
-        """Those of a pair whose reference has so many frames more than the other (negative: fewer)."""
+        """The costs where the reference has `more` frames more than the other video (negative: fewer)."""
         usual = _UNTIMED if timed else _FAULT
         if not more or timed:
             return cls(usual, usual)
@@ -85,7 +85,7 @@ class Costs(NamedTuple):
 
 
 class _Step(NamedTuple):
-    """How the best paths to a frame of the distorted video came there, by frame of the reference."""
+    """The last step of the best paths to a frame of the distorted video, by frame of the reference."""
 
     origin: NDArray[np.intp]  # of a match: the place matched before it
     after_extra: NDArray[np.bool_]  # whether the frame before was left out, after a match with that place
@@ -117,8 +117,8 @@ def best_path(
 def surplus(
     cost: Figures, costs: Costs, first: Sequence[int], foreign: NDArray[np.bool_], *, ends: bool
 ) -> Figures:
-    """By frame, for each frame of the reference: by how much the best path through both costs more than the
-    best path of all.
+    """For each frame and each frame of the reference: how much more the best path through both costs than
+    the best path of all.
     """
     count = cost.shape[1]
     there, _, _ = _sweep(cost, costs, first, None, foreign)
@@ -307,7 +307,7 @@ class Solver:
     def _by_times(
         self, error: Figures, cost: Figures, total: float, *, hidden: bool
     ) -> NDArray[np.intp] | None:
-        """The path that presentation times say; None if the pictures contradict it."""
+        """The path by presentation times; None if the pictures contradict it."""
         dis, ref = self._before
         mine, its = self.dis.times, self.ref.times
         starts = [(mine[0], its[place]) for place in self._first if place < len(its)]

@@ -1,4 +1,4 @@
-"""What the numbers of frames and presentation times say about which frames match."""
+"""Rules: which frames match by the numbers of frames and by presentation times."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
 _GAP: Final = 1.5  # usual steps between presentation times from which on a frame is missing
-# Frames that are lost or doubled regularly: of at most so many frames one, at least so often.
+# A regular loss or doubling is that of one frame in at most so many, at least so often.
 _PERIOD: Final = 30
 _TIMES: Final = 3
-# Where pictures tell nothing, a rule is believed that leaves out one of so few frames, so often.
+# Where pictures tell nothing, a rule is believed if it leaves out one frame in so few, and so often.
 _HIDDEN_PERIOD: Final = 10
 _HIDDEN_TIMES: Final = 10
-# Another phase of a rule is possible unless each frame that it moves costs so much more, on average. Then the
-# points by which the scores differ are a doubt: so many at most, which is worth a warning.
+# Another phase of a rule is possible unless each frame that it moves costs so much more, on average. If it is
+# possible, the points by which the scores differ are a doubt: at most the second figure, worth a warning.
 _FRAME_CERTAIN: Final = 3.0
 _LITTLE: Final = 0.1
 # But encoders mostly code every fourth frame well, and make the frames between move evenly, as if one were
-# missing among them. So the doubt is all of it where one of such a group seems to be missing in its middle,
-# or where the phase costs less than this.
+# missing among them. So the doubt isn't limited where a frame seems to be missing in such a group, or where
+# the other phase costs so little more.
 _GROUP: Final = 4
 _PHASE_CERTAIN: Final = 20.0
 
 
 def expected_steps(dis: Sequence[float | None], ref: Sequence[float | None]) -> list[NDArray[np.intp]] | None:
-    """By frame of the distorted video after the first: which frame should follow each frame of the reference,
-    by presentation times; None if some have no time.
+    """For each frame of the distorted video after the first: which frame should follow each frame of the
+    reference, by presentation times; None if some have no time.
     """
     if None in dis or None in ref:
         return None

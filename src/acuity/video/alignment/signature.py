@@ -53,7 +53,7 @@ def coarse(signature: Signature) -> Signature:
 
 
 def row_step(height: int) -> int:
-    """Of how many rows one is read."""
+    """The number of rows of which one is read."""
     from acuity import _native
 
     return _native.signature_row_step(height)

@@ -1,4 +1,4 @@
-"""What a pairing does about frames that aren't the same in both videos: refuse, warn, or follow them."""
+"""Deals with frames that aren't the same in both videos: refuses them, warns of them, or follows them."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ CODE: Final = "alignment"  # of notes
 GEOMETRY: Final = "geometry"  # likewise
 _SHORT: Final = ("detour", "frozen")  # faults that the frames after them don't have
 _SHOWN: Final = 8  # frames that a sentence lists as evidence
-_MOST_AWAY: Final = 0.8  # of the pairs, that a detour takes; pictures that were moved look like a longer one
+_MOST_AWAY: Final = 0.8  # longest detour, as a share of the pairs; moved pictures look like a longer one
 
 Sentence = tuple[str | Remedy, ...]
 
 
 def statement(finding: Misalignment, plan: PairPlan, pair: int) -> str:
-    """What was found, and the evidence; `pair` is where the finding's first frame is."""
+    """The sentence about a finding, with the evidence; `pair` is the pair of its first frame."""
     ref, dis, lag = plan.ref.name, plan.dis.name, finding.lag
     first = max(pair, -lag)
     last = first + min(finding.frames, _SHOWN) - 1
@@ -64,7 +64,7 @@ def frames_in_words(count: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What was done where the videos were not aligned: frames of one of them are left out before a pair."""
+    """A decision where the videos were not aligned: which frames are left out before a pair."""
 
     pair: int
     reason: str
@@ -124,7 +124,7 @@ def _signatures(pictures: Iterable[Picture]) -> Iterator[Signature]:
 
 
 def other_pictures(aligner: Aligner, plan: PairPlan) -> str:
-    """What is told of pairs that show different things, if they are stretches and not most of all; or ''."""
+    """The sentence about stretches of pairs that show different things; '' if there are none, or most do."""
     found = [(first, last) for first, last in aligner.unlike if last - first + 1 >= _SHOWN]
     if not found or 2 * sum(last - first + 1 for first, last in found) >= aligner.pairs:
         return ""
@@ -134,7 +134,7 @@ def other_pictures(aligner: Aligner, plan: PairPlan) -> str:
 
 
 def lit(brightness: Brightness, plan: PairPlan) -> Iterator[Note]:
-    """The warning of another brightness, if it is another."""
+    """The warning of another brightness, if there is one."""
     if (how := brightness.difference()) is not None:
         text = f"{plan.dis.name} is {how} than {plan.ref.name}"
         yield warning("brightness", f"{text}: models count that more or less")
@@ -143,7 +143,7 @@ def lit(brightness: Brightness, plan: PairPlan) -> Iterator[Note]:
 class Watch:
     """Looks at the pairs as they are scored; refuses, or adds one warning.
 
-    Of pictures without signatures, whose times are known to match, it looks at what part they show.
+    For pictures without signatures, whose times are known to match, it only checks which part they show.
     """
 
     def __init__(
@@ -162,7 +162,7 @@ class Watch:
         self._refuse = refuse
         self._aligner: Aligner | None = Aligner()
         self._likeness, self._brightness = Likeness(), Brightness()
-        self._moved: Transformation | None = None  # as some pictures seem to be
+        self._moved: Transformation | None = None  # how some pictures seem to be moved
         self.scored: int | None = None  # pairs, if those after them are only looked at
 
     @property
@@ -201,7 +201,7 @@ class Watch:
             self._notes.extend(lit(self._brightness, self._plan))
 
     def leave(self) -> None:
-        """No more pairs are wanted, but the videos go on: what the pairs so far show is a warning."""
+        """Warn of what the pairs so far show: no more are wanted, though the videos go on."""
         self._refuse = False
         self.end()
 

@@ -83,7 +83,7 @@ def _same_frames(option: Literal["rate", "vfr"]) -> tuple[str | Remedy, ...]:
 
 
 def _rounds(info: VideoInfo, one: Fraction, other: Fraction) -> bool:
-    """Whether it is a GIF, whose frames take as many ticks of its clock at either rate."""
+    """Whether the video is a GIF, whose frames take as many ticks of its clock at either rate."""
     if info.codec != "gif" or not info.frames:
         return False
     return abs(info.frames / one - info.frames / other) <= _GIF_TICK
@@ -162,7 +162,7 @@ class PairTimes:
 
     def __init__(self, rate: Fraction | None, start: Fraction | None, *, variable: bool) -> None:
         self._rate = rate  # pairs a second
-        self._start = start or 0  # what was skipped
+        self._start = start or 0  # seconds that were skipped
         self._times: list[float | None] | None = [] if variable else None
 
     @property

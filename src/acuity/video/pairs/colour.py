@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from acuity.video.pairs.lone_video import LoneVideo
     from acuity.video.pairs.pairing import Pairing
 
-# What a matrix says about primaries that nobody names.
+# The primaries that a matrix implies where none are named.
 _IMPLIED: Final = {"bt2020nc": "bt2020", "bt709": "bt709", "bt470bg": "bt709", "smpte170m": "bt709"}
 _RANGES: Final = ("limited", "full")
 
 
 def colour_tags(source: Pairing | LoneVideo) -> ColourTags:
-    """What the samples stand for as they are compared: the reference's tags, or else the other video's.
+    """The tags of the samples as they are compared: the reference's, or else the other video's.
 
     Images, and RGB in general, are sRGB unless they say something else.
     """
@@ -117,7 +117,7 @@ def _assume_matrix(plan: PairPlan, matrix: str) -> None:
 
 
 def _guessed_matrix(side: Side) -> str:
-    """The matrix that players take a video for which doesn't say it."""
+    """The matrix that players assume for a video that doesn't say its own."""
     return usual_matrix(side.width, side.height)
 
 

@@ -1,4 +1,4 @@
-"""Colours: whether two videos have the same ones, from means of their chroma; VMAF sees luma alone."""
+"""Colours: compares those of two videos by means of their chroma, because VMAF sees luma alone."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from acuity.video.picture import Picture
 
 _CELLS: Final = (9, 16)
-_MOST_STRETCHES: Final = 64  # of a video, whose chroma is kept apart: over a whole film colours average out
+_MOST_STRETCHES: Final = 64  # of a video, each with means of its own: over a whole film colours average out
 # 8-bit steps by which chroma differs, as the root of a mean square, and the share of the chroma that it is.
 _STEPS: Final = 4.0
 _SHARE: Final = 0.35
@@ -24,7 +24,7 @@ _FEW_STEPS: Final = 2.0
 _LITTLE: Final = 0.12
 _FAINT: Final = 6.0
 _LIMITED: Final = 224 / 255  # chroma of full range in limited range
-_FITS: Final = 0.4  # of the difference, that what explains it may leave
+_FITS: Final = 0.4  # share of the difference that its explanation may leave
 _TURN: Final = 5.0  # degrees of hue that are worth a word
 _GREY: Final = 0.15  # of the saturation, below which there is no hue
 
@@ -78,7 +78,7 @@ class Colours:
             if abs(degrees) >= _TURN and abs(factor) > _GREY:
                 words.append(f"hue turned by {abs(degrees):.0f} degrees")
             return f"{steps}: {', '.join(words)}"
-        # What nothing explains may be frames of other moments, of which the means over all are nearly those.
+        # An unexplained difference may come from frames of other moments: means over all hardly show it.
         mine, its = mine.mean(axis=0), its.mean(axis=0)
         off, most = _size(its - mine), max(_size(mine), _size(its))
         return f"by {off:.0f} of 255 steps" if off >= max(_STEPS, _SHARE * most) else None

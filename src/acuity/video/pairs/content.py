@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from acuity.video.picture import Picture
     from acuity.video.readers.reader import VideoInfo, VideoReader
 
-# Of how many pictures one is looked at, and of its samples every how many in each direction.
+# One of so many pictures is looked at, and one of so many of its samples in each direction.
 EVERY: Final = 8
 _STEP: Final = 4
 _SMALL: Final = 256  # pixels of the shorter side of pictures that are looked at wholly
@@ -43,7 +43,7 @@ _LEAST_PICTURE: Final = 0.25
 _BLOCK: Final = 16
 _MARGIN: Final = 4
 _TRACE: Final = 0.002
-# How many times as many of one video as of the other leave the range, for the other to speak against it.
+# A video contradicts its range only if so many times as much of its luma leaves it as of the other's.
 _APART: Final = 4
 # From full to limited range, about black.
 _SQUEEZED: Final = 219 / 255
@@ -109,7 +109,7 @@ class ContentFigures:
 
     @property
     def dark(self) -> tuple[int, ...]:
-        """The same of lines that may be a dark part of the picture."""
+        """The same counts for lines that may be a dark part of the picture."""
         return self._counted(lambda line, _: _below(line, _PICTURE))
 
     @property
@@ -155,7 +155,7 @@ def _bars(line: Any, step: int) -> tuple[int, int]:
 
 
 def _edge(line: Any, first: int, near: int) -> int:
-    """Where the picture begins, next to the first line that isn't black; 0 where it gets brighter by and by.
+    """Where the picture begins, next to the first line that isn't black; 0 where it brightens gradually.
 
     Encoding blurs the edge, so the picture begins where half its brightness is reached.
     """
@@ -264,7 +264,7 @@ def _wrong_range(plan: PairPlan, looks: Sequence[ContentFigures]) -> Side | None
     apart = _distance(one, other)
     for narrow, wide, levels in ((ref, dis, (one, other)), (dis, ref, (other, one))):
         if apart > max(_LEVELS, _BETTER * _distance((levels[0] - 16) / _SQUEEZED, levels[1])):
-            # One of them: the one that says it is full range and isn't, or the one that doesn't and is.
+            # At fault is the video tagged as full range that isn't, or else the one that is and isn't tagged.
             found = narrow if narrow.info.full_range and not narrow.info.rgb else wide
             return found if found.range_known and not found.info.rgb else None
     return None

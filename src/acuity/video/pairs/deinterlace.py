@@ -15,7 +15,7 @@ from acuity.video.picture import Picture
 from acuity.video.readers.avframes import ToPlanar, to_frame
 from acuity.video.readers.reader import VideoInfo
 
-# One picture for each frame, of every frame: the flag of single frames is lost by now.
+# Every frame is deinterlaced, to one picture each: the flag of single frames is lost by now.
 _OPTIONS: Final = "mode=send_frame:parity={parity}:deint=all"
 
 

@@ -21,16 +21,16 @@ Plane = NDArray[Any]
 
 _LOOKS: Final = (8, 24, 40)  # pairs whose samples are compared
 _PART: Final = (288, 512)  # rows and columns from the middle of the picture that are compared
-# Pairs of which samples are kept, to say whether a lag is a matter of geometry, and how many of them.
+# Pairs whose samples are kept, to tell whether geometry explains a lag, and their rows and columns.
 _KEPT: Final = 12
 _KEPT_PART: Final = (216, 384)
 _VISIBLE: Final = 10.0  # squared 8-bit steps of error that may come from more than coding
 _SURE: Final = 6.0  # times less squared error once it is undone, of one picture
 LIKELY: Final = 2.0  # likewise, of several to which the same was done
-_FRAMES: Final = 5  # that say whether a lag is a matter of geometry
-_BETTER: Final = 0.5  # of the error at the lag, that geometry may leave
-_NEAR: Final = 3  # frames by which the lag may be wrong, beside which geometry has to be better, too
-_AS_WELL: Final = 10.0  # because thumbnails are scaled roughly
+_FRAMES: Final = 5  # frames that tell whether geometry explains a lag
+_BETTER: Final = 0.5  # share of the error at the lag that geometry may leave
+_NEAR: Final = 3  # frames by which the lag may be wrong: geometry must be better than these lags, too
+_AS_WELL: Final = 10.0  # the same for zooms, which may leave more: thumbnails are scaled roughly
 _ZOOM: Final = 0.01
 _ALIKE: Final = 1.0  # cells, or hundredths of a zoom, by which what was done to frames may differ
 _EVERY: Final = 8  # pairs, of which one tells the brightness
@@ -52,7 +52,7 @@ def moved(
     better: float = _BETTER,
     least: float = LEAST_GAIN,
 ) -> Transformation | None:
-    """What was done to the pictures if that explains them much better than a lag; None if it doesn't.
+    """The change of the pictures that explains them much better than a lag; None if none does.
 
     `ref` and `dis` are signatures, or samples, of the same places in both videos. `better` is the part of the
     lag's error that may be left, `least` the gain that each picture needs.
@@ -148,7 +148,7 @@ class Likeness:
     def look(self, ref: Picture, dis: Picture) -> Transformation | None:
         """Take in the next pair; what was done to its picture, if it is one whose samples are compared.
 
-        One look is sure of much, and two that agree of less.
+        One look suffices for a clear change, and two that agree for a smaller one.
         """
         number, self._pairs = self._pairs, self._pairs + 1
         if not isinstance(ref, CardPicture) and not isinstance(dis, CardPicture):
@@ -162,7 +162,7 @@ class Likeness:
         return found if found.gain >= _SURE or (len(self._found) > 1 and _alike(self._found[-2:])) else None
 
     def _transformed(self, ref: Picture, dis: Picture) -> Transformation | None:
-        """What was done to the middle of the picture, looked for only where the samples differ visibly.
+        """The change of the middle of the picture, looked for only where the samples differ visibly.
 
         Pictures on a card stay there: their signatures tell less.
         """
@@ -181,7 +181,7 @@ class Likeness:
 
 
 def _middle(picture: Picture, part: tuple[int, int]) -> Samples:
-    """So many rows and columns of the luma."""
+    """The middle of the luma: as many rows and columns as `part` says."""
     luma = picture.luma
     rows, columns = (max(0, (size - most) // 2) for size, most in zip(luma.shape, part, strict=True))
     return luma[rows : luma.shape[0] - rows, columns : luma.shape[1] - columns]

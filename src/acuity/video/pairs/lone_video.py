@@ -1,7 +1,7 @@
 """LoneVideo: one video without a reference, as a source of pictures for a measurement.
 
-It takes the place of a Pairing. What a measurement is fed are pairs, so every picture comes as its own
-reference, and only what reads the distorted picture alone may be measured.
+It takes the place of a Pairing. A measurement takes pairs, so every picture comes as its own reference, and
+only features of the distorted picture alone may be measured.
 """
 
 from __future__ import annotations

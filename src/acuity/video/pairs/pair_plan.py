@@ -1,4 +1,4 @@
-"""PairPlan: how two videos will be compared, as the decisions so far have it.
+"""PairPlan: how two videos will be compared, by the decisions so far.
 
 The decisions are in colour.py, shape.py, samples.py and clock.py; planning.py takes them in order.
 """
@@ -28,7 +28,7 @@ class Side:
     height: int
     format: PixelFormat
     aspect: float  # of one sample, width to height
-    full_range: bool  # video that does not say its range is limited
+    full_range: bool  # False too for video that does not say its range
     matrix: str | None
     active: Rectangle | None = None  # between black bars, if those were looked for
     steps: list[Step] = field(default_factory=list)

@@ -86,7 +86,7 @@ class Pairing(PictureSource):
         self._skips = (options.skip_ref, options.skip_dis)
         self._offset: float | None = None  # seconds that the distorted video's first picture is shown later
         self._survey: Prefetch | None = None  # with align=auto, reads both videos before the pairs
-        self.decisions: list[Decision] = []  # of it
+        self.decisions: list[Decision] = []  # of the survey
         self._survey_notes: list[Note] = []
         lengths = [_pairs(side, skip) for side, skip in zip((plan.ref, plan.dis), self._skips, strict=True)]
         self._note_lengths(lengths)
@@ -281,7 +281,7 @@ class Pairing(PictureSource):
             self.notes.append(info("frame-limit", f"the first {limit} of {_frames(length)} are scored{why}"))
 
     def _note_end(self, ref: Picture | None, dis: Picture | None) -> None:
-        surveyed = self._survey is not None  # which has told it
+        surveyed = self._survey is not None  # the survey has told it
         if self.pairs and self._closer.alive and not surveyed and (ref is None) != (dis is None):
             self._ended(ref is None, self.pairs)
 
@@ -313,7 +313,7 @@ def _leave_out(prefetch: Ahead, count: int) -> None:
 def _read_on(
     left: Ahead, right: Ahead, watch: Watch, most: int | None = None
 ) -> tuple[Iterator[Picture], ...]:
-    """Look at the frames that follow, at most so many, until the watch knows what is wrong, and raises it.
+    """Show the watch the next frames, `most` at most, until it knows what is wrong and raises an error.
 
     Returns the pictures after them that one of the videos has.
     """

@@ -46,8 +46,8 @@ class Producer:
     def start(self, ahead: int | None, name: str) -> Ahead:
         """Begin to read ahead, in several threads if the reader can and the pictures are large.
 
-        Of a file in which the places of the frames are known, and which are taken as they are, no thread
-        needs Python's lock.
+        Where the frames' places in the file are known and the frames aren't converted, no thread needs
+        Python's lock.
         """
         reader, side = self._reader, self._side
         frame_bytes = side.format.frame_bytes(side.width, side.height)
@@ -155,7 +155,7 @@ class Producer:
 
 
 class PictureSource:
-    """The base of what hands out the pictures of one video or of two, read ahead: its notes, and its end."""
+    """The base of Pairing and LoneVideo, which hand out pictures that are read ahead: notes, and closing."""
 
     def __init__(
         self, readers: tuple[VideoReader, ...], plan: PairPlan, options: PairOptions, notes: list[Note]
@@ -168,7 +168,7 @@ class PictureSource:
         self.aspect: float = side.aspect  # of one sample, width to height
         self.display: str = plan.display  # that the videos are scaled to, or 'native'
         self.format: PixelFormat = side.format
-        # Of both, after their conversions: what one of them doesn't say is taken from the other.
+        # The tags of both after their conversions: those that one lacks are taken from the other.
         self.matrix: str | None = side.matrix or plan.dis.matrix
         self.full_range: bool = side.full_range
         self.notes = notes

@@ -1,4 +1,4 @@
-"""Frames of the same number as pairs: whether the videos can be compared as they are."""
+"""Straight: tests whether frames of the same number match, so that videos can be compared as they are."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Straight:
     def __init__(self, solver: Solver) -> None:
         self._solver = solver
         self.aligner = Aligner()
-        self._found = False  # whether they aren't
+        self._found = False  # whether they were found not to match
         self.pairs = 0
 
     def add(self) -> None:

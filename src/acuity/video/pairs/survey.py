@@ -22,12 +22,12 @@ from acuity.video.pairs.pair_plan import PairPlan
 from acuity.video.pairs.straight import Straight, Take
 from acuity.video.picture import Signature
 
-_WHOLE: Final = 0.05  # of a frame, by which a start time may miss a whole number of frames
+_WHOLE: Final = 0.05  # share of a frame by which a start time may miss a whole number of frames
 _STANDS: Final = 0.1  # of the reference's motion: an encode that changes less stands still
 _HOLDS: Final = 0.8  # correlation with what it held, at the least: coded pictures of it have 0.98
-_MOST_LEFT: Final = 0.25  # of the pairs, that may be left out of both videos
-_FEW_LEFT: Final = 0.05  # likewise, that may be left out of videos of one length
-_MOST_WITH_TAILS: Final = 1.5  # likewise, with the frames after the last pair
+_MOST_LEFT: Final = 0.25  # frames left out of both videos at most, as a share of the pairs
+_FEW_LEFT: Final = 0.05  # the same for videos of one length
+_MOST_WITH_TAILS: Final = 1.5  # the same with the frames after the last pair
 # How much larger the error is a frame away, where single frames are hard to tell apart.
 _BLURRED: Final = 0.45
 _MOVES: Final = 0.05  # squared steps from frame to frame that are motion
@@ -69,7 +69,7 @@ class Survey:
         self._doubts = Doubts(plan.dis.name, plan.ref.name)
         self._either = False  # whether frames of the same number pass the test, too
         self._long: list[Decision] = []  # stretches of other pictures
-        self._others = ""  # what is told of others, among frames that were matched
+        self._others = ""  # what is told of other pictures among frames that were matched
         self._moves = 0.0  # the reference's usual motion
         self._likeness: list[float] = []  # correlations of every few pairs
         self._brightness = Brightness()
@@ -78,7 +78,7 @@ class Survey:
 
     @property
     def notes(self) -> Iterator[Note]:
-        """What was done, for the report."""
+        """Notes on the decisions, for the report."""
         strange = [done for done in self.decisions if done.reason == "other"]
         usual = [done for done in self.decisions if done.reason != "other"]
         for decision in (*usual[:_SHOWN], *strange[:_SHOWN]):
@@ -108,7 +108,7 @@ class Survey:
             yield warning(CODE, said)
 
     def _ended(self) -> Note:
-        """That one video goes on after the last pair; no wonder if the other was late by that."""
+        """The note that one video goes on after the last pair: no wonder if the other was late by that."""
         ref_first = self._rest[0] == 0
         first, last = self._plan.sides if ref_first else self._plan.sides[::-1]
         began = next((done for done in self.decisions if done.pair == 0), Decision(0, ""))
@@ -123,7 +123,7 @@ class Survey:
         return moves and self._aligner.sharpness < sharpness
 
     def run(self, ref: Take, dis: Take, most: int) -> None:
-        """Decide; PairingError where leaving out frames doesn't help. `most` pairs are looked at, 0: all.
+        """Decide on frames; PairingError where leaving some out doesn't help. `most` pairs are read, 0: all.
 
         Videos of one length, whose frames of the same number pass the test, are compared as they are unless
         few frames are left out of both: what the quality hides must not become a fault.
@@ -213,13 +213,13 @@ class Survey:
         extra, lost, first = now.dis - last.dis - 1, now.ref - last.ref - 1, last.dis + 1
         repeats = self._repeats(last, now, dis, ref) if lost else 0
         if repeats:
-            # Of the frames that repeat one, the last were matched with it: the video stood still.
+            # Of frames that repeat another one, the last were matched with it: the video stood still.
             repeated = self.decisions.pop().leave_out_dis
             extra, first = extra + repeated, first - repeated - repeats
         instead = min(extra, lost)  # frames shown at the place of others, with which they are compared
         if instead:
             moves = _motion(ref, last.ref - max(repeats - 1, 0), now.ref)
-            # What stands still shows the last frame that matched or, after a cut, the next one.
+            # A video that stands still shows the last frame that matched or, after a cut, the next one.
             held = [ref[frame] for frame in (last.ref, last.ref + 1) if frame in ref]
             still = _motion(dis, first, now.dis - 1) < _STANDS * moves and any(
                 correlation(one, dis[first]) > _HOLDS for one in held
@@ -242,7 +242,7 @@ class Survey:
             self._leave_out(last, now, lost=lost - instead, extra=extra - instead)
 
     def _repeats(self, last: _Match, now: _Match, dis: Known, ref: Known) -> int:
-        """How many pairs are of the frames that were just left out because they repeat one; 0: none."""
+        """How many of the last pairs show a frame whose repeats were just left out; 0: none."""
         done = self.decisions[-1] if self.decisions else None
         if done is None or done.reason != "doubled" or self.pairs - done.pair > _HELD:
             return 0

@@ -19,7 +19,7 @@ _LENIENT: Final[dict[str, Any]] = (
     {"metadata_errors": "replace"} if int(av.__version__.partition(".")[0]) < 19 else {}
 )
 
-# What PyAV raises for a file that it can't read.
+# The errors that PyAV raises for a file that it can't read.
 AV_ERRORS: Final = (av.error.FFmpegError, OSError, ValueError, RuntimeError)
 
 # Formats that only refer to other files, and the one that accepts any text as a picture.

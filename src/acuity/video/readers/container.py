@@ -214,7 +214,7 @@ class ContainerReader(BaseReader):
         self._last_time = None
 
     def _decoded(self) -> Iterator[DecodedFrame]:
-        """The decoder's frames. Where several threads met damage, one goes on alone, which marks it."""
+        """The decoder's frames. Where several threads met damage, a single one decodes on and marks it."""
         try:
             yield from self._decoder.frames()
             return

@@ -1,4 +1,4 @@
-"""What FFmpeg's decoders log about damaged pictures, counted for all decoders of this process.
+"""Counts what FFmpeg's decoders log about damaged pictures, for all decoders of this process.
 
 A decoder with several threads marks damaged pictures, but it may hand one out before the thread that decodes
 it has come to the damage. What that thread logs is counted by then.

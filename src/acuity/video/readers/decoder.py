@@ -79,7 +79,7 @@ class Decoder:
             source.close()
             raise
         self.stream.thread_type = "AUTO"
-        # Several threads make now this, now that of damage.
+        # Decoding damaged frames isn't deterministic with several threads.
         self.stream.codec_context.thread_count = 1 if allow_damaged else threads
         self.index = 0  # of the next frame
         self._demuxed = 0  # packets read, and those among them that should make a frame

@@ -1,6 +1,6 @@
 """Reads frames that lie at known places of a file ahead, in threads that don't need Python's lock.
 
-The threads are native/reading's: they read straight into the reader's buffers, look and sign. A frame that
+The threads are native/reading's: they read into the reader's buffers, gather figures and sign. A frame that
 isn't as expected (a line with parameters, a file that was cut, an error) is read again by the reader itself,
 which knows what to say.
 """

@@ -2,7 +2,7 @@
 
 The name `crowd_1920x1080_420p10.yuv` is complete; `crowd_1920x1080.yuv` has the size, and the length of the
 file may fit one format or several. If several fit, the caller has to choose, because a wrong guess gives a
-wrong score. Geometry that was given counts, whatever the name says, but what the name says is told.
+wrong score. Geometry that was given counts, and a name that says otherwise gets a note.
 
 No I/O here. Remedies are written as the arguments of open_video(); the commands spell them as options.
 """
@@ -58,7 +58,7 @@ class RawFormat(NamedTuple):
 
 
 class OtherGeometry(NamedTuple):
-    """What the name of a raw video says that its geometry contradicts."""
+    """The geometry in the name of a raw video, where it contradicts the geometry given."""
 
     said: str  # the contradicting words: "576x324", "10 bit"
     geometry: RawFormat | None  # the one by the name; None: the name allows several, or none that is read
@@ -104,7 +104,7 @@ def guess_geometry(
 
 
 def other_geometry(path: str, length: int | None, given: RawFormat) -> OtherGeometry | None:
-    """What the name says against this geometry; None if nothing, or if the file's length refutes the name."""
+    """The name's contradiction of this geometry; None if there is none or the file's length refutes it."""
     name = os.path.basename(path).lower()
     own_size = (given.width, given.height)
     sizes = _sizes(name)

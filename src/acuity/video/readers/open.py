@@ -199,8 +199,8 @@ def _guessed(name: str, said: RawGeometry, options: OpenOptions) -> RawFormat:
 def _kind(path: str | os.PathLike[str]) -> str:
     """The opener for a path, from the first bytes and then from the name.
 
-    A pipe and an address can be inspected only once they are open for reading, and so are missing files, for
-    the sentence that refuses them.
+    Pipes and addresses can be inspected only once they are open for reading. Missing files are opened the
+    same way, which raises the sentence that refuses them.
     """
     name = os.fspath(path)
     if name == STDIN or local_size(name) is None:

@@ -15,17 +15,17 @@ Produce = Callable[[int], Picture | None]
 # Pictures of one video read ahead: enough to keep the scorer busy, little enough for 2160p.
 _MOST_AHEAD: Final = 4
 _AHEAD_BYTES: Final = 32 << 20
-# And by several threads, which read as fast as many cores score.
+# The threads for one video, and what they read ahead: as fast as many cores score.
 _MOST_THREADS: Final = 4
 _SHARED_AHEAD: Final = 8
 _SHARED_BYTES: Final = 64 << 20
-# Bytes of a picture that is read faster than it is handed from thread to thread, and how many of them are
-# read at once.
+# Bytes below which a picture is read faster than it is handed from thread to thread, and how many such
+# pictures are read at once.
 _SMALL: Final = 1 << 16
 _SMALL_AHEAD: Final = 32
 # Pictures that a card has decoded are handed from thread to thread many at a time.
 _DECODED_AHEAD: Final = 32
-_DECODED_BYTES: Final = 128 << 20  # that they may take if the CPU goes on
+_DECODED_BYTES: Final = 128 << 20  # bytes that these may take where the CPU goes on decoding
 
 
 class ReadAhead(NamedTuple):

@@ -165,10 +165,10 @@ class BaseReader:
         """
 
     def expect(self, *, converted: bool) -> None:
-        """Whether pictures will be converted; if they aren't, they may stay where a card has decoded them."""
+        """Say if pictures will be converted; if they aren't, they may stay where a card has decoded them."""
 
     def once(self, picture: Picture, key: Hashable, make: Callable[[Picture], Picture]) -> Picture:
-        """What `make` makes of the picture that was read last; of a shared one, made once for each key."""
+        """The picture that `make` makes of the one read last; of a shared picture, made once for each key."""
         return make(picture)
 
     def close(self) -> None:

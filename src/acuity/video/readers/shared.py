@@ -44,7 +44,7 @@ class SharedReader:
         self._window = window
         self._changed = threading.Condition()
         self._reader: BaseReader | None = None
-        self._opening_notes = 0  # that its opening made
+        self._opening_notes = 0  # notes that its opening made
         self._prepared: tuple[bool, RgbTarget | None] | None = None
         self._places = places  # that may still become taps
         self._taps: list[Tap] = []
@@ -81,7 +81,7 @@ class SharedReader:
             return self._prepared == (chroma, rgb)
 
     def leave(self, tap: Tap) -> None:
-        """The tap needs no more pictures."""
+        """Remove a tap that needs no more pictures."""
         with self._changed:
             if tap in self._taps:
                 self._taps.remove(tap)
@@ -124,7 +124,7 @@ class SharedReader:
                 self._read_next()
 
     def moved(self) -> None:
-        """A tap has moved on: pictures that all have passed are forgotten."""
+        """Forget the pictures that all taps have passed, after one has moved on."""
         with self._changed:
             self._forget()
             self._changed.notify_all()

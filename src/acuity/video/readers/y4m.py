@@ -48,7 +48,7 @@ _ROOM: Final = 64
 
 
 def parse_header(line: bytes, name: str) -> VideoInfo:
-    """The video by its header, without what isn't in it; `line` comes without its newline."""
+    """The VideoInfo that a header line gives; `line` comes without its newline."""
     try:
         magic, *tags = line.decode("ascii").split(" ")
     except UnicodeDecodeError:
@@ -146,7 +146,7 @@ def _rate(text: str | None, name: str) -> Fraction | None:
 
 
 def _aspect(text: str) -> Fraction | None:
-    """A shape that cannot be read is one that is not said: nothing but the shape depends on it."""
+    """The aspect of a sample; None if it can't be read, since nothing but the shape depends on it."""
     match = _RATIO.fullmatch(text)
     return _ratio(match) if match is not None else None
 

@@ -87,7 +87,7 @@ class KernelBuilder:
 
     @property
     def notes(self) -> list[str]:
-        """What is wrong with the cache."""
+        """Notes on faults of the cache."""
         return self._cache.notes
 
     def prefetch(self, program: str, names: Sequence[str]) -> None:

@@ -65,7 +65,7 @@ class NvrtcCompiler:
 
 
 def target_for(architecture: str, supported: Sequence[int]) -> str:
-    """What to compile for: the card's architecture, or the nearest that the compiler knows.
+    """The architecture to compile for: the card's, or the nearest that the compiler knows.
 
     Code for an architecture runs on later ones of the same generation. For a later generation the driver
     compiles PTX, in which every operation is as exact as in the source.

@@ -1,8 +1,8 @@
 """KernelCache: compiled kernels in Acuity's cache folder, which several processes may fill at once.
 
 A file is written beside its place and renamed, so that it is always whole. It begins with a digest of its key
-and its content: what is damaged, truncated, from elsewhere or of another version counts as not there, and is
-replaced. A folder that can't be written costs time, and a note says so.
+and its content: a file that is damaged, truncated, from elsewhere or of another version counts as
+missing, and is replaced. A folder that can't be written costs time, and a note says so.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _ENDING: Final = ".kernels"
 
 
 def kernel_key(*parts: str) -> str:
-    """The key of what these texts determine."""
+    """The key for kernels that these texts determine."""
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 

@@ -131,7 +131,7 @@ class CardStream:
     def repeatable(self, work: Callable[[], None]) -> Callable[[], None]:
         """Do work in this stream; returns a function that does the same again, in less time.
 
-        The memory that the work names must be there until then.
+        The memory that the work names must still be there when that function is called.
         """
         noted: list[_Call] = []
         self._noted = noted
@@ -282,7 +282,7 @@ class Card:
         return self._context.lost
 
     def in_place(self) -> AbstractContextManager[None]:
-        """Put the card in place for all calls of this thread in the block, and what was there back."""
+        """Make the card current for all calls of this thread in the block; the former card comes back."""
         return self._context.in_place()
 
     def allocate(self, size: int) -> CardMemory:

@@ -1,8 +1,8 @@
 """CardContext: calls of CUDA for one card, from any thread, with failures as sentences.
 
 CUDA works on the card that is current in the calling thread. Threads may belong to others, a program with
-PyTorch among them, so each call puts the card in place and what was there back, or a block of calls does so
-once. A thread without a card counts as one with card 0, which therefore may stay.
+PyTorch among them, so each call makes its card current and restores the former one, or a block of calls does
+so once. A thread without a card counts as one with card 0, which therefore may stay.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _T = TypeVar("_T")
 
 
 class Properties(NamedTuple):
-    """What a card is."""
+    """The properties of a card."""
 
     number: int
     name: str
@@ -48,7 +48,7 @@ class CardContext:
         self._driver = bindings.driver
         self._errors = bindings.errors
         self._process = os.getpid()
-        self._prepared: set[int] = set()  # threads in which the card is in place
+        self._prepared: set[int] = set()  # threads in which the card is current
         self.handle = _primary_context(bindings, self.number, self.name)
 
     def call(self, function: Callable[_P, _T], *arguments: _P.args, **named: _P.kwargs) -> _T:
@@ -63,7 +63,7 @@ class CardContext:
 
     @contextmanager
     def in_place(self) -> Iterator[None]:
-        """Put the card in place for all calls of this thread in the block; raises BackendError."""
+        """Make the card current for all calls of this thread in the block; raises BackendError."""
         thread = threading.get_ident()
         if thread in self._prepared:
             yield
@@ -84,7 +84,7 @@ class CardContext:
                 self._driver.ctxSetCurrent(other)
 
     def failure(self, error: Exception) -> BackendError:
-        """The sentence about a failure; remembers one that is the end of this card."""
+        """The sentence about a failure; remembers a failure that ends the use of this card."""
         found = use_failure(error, self.name)
         if isinstance(found, CardLost):
             self.lost = self.lost or found

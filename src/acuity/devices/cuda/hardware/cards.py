@@ -34,7 +34,7 @@ _DRIVERS: Final = {12: "525", 13: "580"}
 
 
 def look() -> Signs:
-    """What is known of cards without starting anything."""
+    """The facts about cards that are known without starting anything."""
     installed, traces = is_installed(), has_traces()
     problem = None
     if not installed:
@@ -79,7 +79,7 @@ class Cards:
     def open(self, number: int | None = None, excluded: Collection[int] = ()) -> Card | None:
         """A card that works: the one of that number, or the least used one; None if it is excluded.
 
-        Raises BackendError. Whoever is given a card gives it back with release().
+        Raises BackendError. The caller gives the card back with release().
         """
         with self._lock:
             if (card := self._started(number, excluded)) is not None:
@@ -87,7 +87,7 @@ class Cards:
             return card
 
     def prepare(self, number: int | None = None) -> None:
-        """Start the card that open() would give, which then takes no time; raises BackendError."""
+        """Start the card that open() would give, so that open() takes no time; raises BackendError."""
         with self._lock:
             self._started(number, ())
 
@@ -106,7 +106,7 @@ class Cards:
         return card
 
     def release(self, number: int) -> None:
-        """A measurement on this card has ended."""
+        """Note that a measurement on this card has ended."""
         with self._lock:
             self._users[number] -= 1
 
@@ -115,7 +115,7 @@ class Cards:
         return any(card.lost is not None for card in self._open.values())
 
     def notes(self) -> list[str]:
-        """What makes the cards that are open start more slowly than they could."""
+        """Notes on what makes cards that are open start more slowly than they could."""
         return list(dict.fromkeys(note for card in self._open.values() for note in card.builder.notes))
 
     def _start(self, properties: Properties) -> Card:

@@ -32,7 +32,7 @@ _LOST: Final = frozenset({4, 214, 220, 700, 702, 709, 710, 714, 715, 716, 717, 7
 
 
 def status_of(error: BaseException) -> int:
-    """CUDA's number of a failure, also behind a sentence about it; -1 if it has none."""
+    """CUDA's number of a failure, or of the cause of an error; -1 if there is none."""
     status = getattr(error.__cause__ or error, "status", -1)
     return status if isinstance(status, int) else -1
 

@@ -33,7 +33,7 @@ _FUNCTIONS: Final[dict[str, tuple[Any, ...]]] = {
     "cuGetErrorName": (c_int, c_void_p),
     "cuGetErrorString": (c_int, c_void_p),
 }
-# Those that may take long, during which other threads run. The others take less time than changing threads.
+# Functions that may take long: other threads run meanwhile. The others take less time than changing threads.
 _LONG: Final = frozenset({"cuInit", "cuDevicePrimaryCtxRetain", "cuModuleLoadData"})
 
 

@@ -1,6 +1,6 @@
-"""What headers say about decoding on a card.
+"""Reads headers for decoding on a card.
 
-AV1's: whether a frame begins anew. H.264's: fields, and reference frames that are missing.
+Of AV1: whether a frame begins anew. Of H.264: fields, and reference frames that are missing.
 """
 
 from __future__ import annotations

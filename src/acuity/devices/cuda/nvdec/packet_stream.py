@@ -40,7 +40,7 @@ class Packet:
 
 
 class PacketStream:
-    """Turns a demuxer's packets into the decoder's; Doubt about those that it might not decode alike."""
+    """Turns a demuxer's packets into the decoder's; Doubt about those that it may decode differently."""
 
     def __init__(self, stream: av.VideoStream, codec: str) -> None:
         name = CODECS[codec].filter

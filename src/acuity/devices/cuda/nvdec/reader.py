@@ -33,7 +33,7 @@ CODE: Final = "decoder"  # of notes
 
 _VIDEOS: Final = 2  # that share the card's decoders
 _WORTHWHILE: Final = 100  # frames that a session decodes at least: to make one takes as long as 50
-_SHARE: Final = 8  # of the card's free memory, what one video may decode ahead into
+_SHARE: Final = 8  # the part of the card's free memory, one in so many, for what one video decodes ahead
 _MOST_BYTES: Final = 2 << 30
 
 
@@ -132,7 +132,7 @@ class NvdecReader(ContainerReader):
         return found.problem
 
     def _decline(self, why: str, *, told: bool) -> None:
-        """Leave it to the CPU, or refuse where the card was asked for."""
+        """Leave the video to the CPU, or refuse it where the card was asked for."""
         self._fits = self._begins = False
         if self._required:
             self._refuse(why)
@@ -140,7 +140,7 @@ class NvdecReader(ContainerReader):
             self.notes.append(info(CODE, f"'{self._path}' is decoded on the CPU: {why}"))
 
     def _doubt_codec(self, codec: str) -> None:
-        """Leave to the CPU, unless the card was asked for, what may be damaged without a word of the card."""
+        """Let the CPU decode a codec whose damage the card doesn't report, unless the card was asked for."""
         about = f"the card's decoder doesn't tell of damage in {codec}"
         if self._required:
             self.notes.append(info(CODE, f"'{self._path}' is decoded on the card: {about}"))
@@ -263,7 +263,7 @@ def _equal(picture: Picture, planes: tuple[Any, ...]) -> bool:
 
 @dataclass(slots=True, eq=False)
 class CardFrame:
-    """A decoded frame on the card: what the reader asks of PyAV's, too."""
+    """A decoded frame on the card, with all that the reader asks of PyAV's frames."""
 
     pts: int
     duration: int
@@ -308,7 +308,7 @@ class Parts:
     def take(self, *, over: bool = False) -> CardFrame | None:
         """The next frame; None if more packets may be fed first, or, when it is over, after the last one."""
         if self._given and not over and not self._decoder.far_ahead:
-            return None  # a packet for each frame: or the sessions wait while frames that are there are taken
+            return None  # feed a packet for each frame: otherwise sessions wait while ready frames are taken
         if not self._ready:
             self._fetch(over)
         if not self._ready:

@@ -98,7 +98,7 @@ class Rooms:
             self.decoder.close()  # before the memory that it writes to is freed
 
     def grow(self) -> None:
-        """Allocate memory for more pictures; where the card has no more, those that there are have to do."""
+        """Allocate memory for more pictures; where the card has no more, the present ones have to do."""
         sums = self._sums
         each = -(-(self._size + sums) // _ALIGNED) * _ALIGNED
         count = max(1, min(max(_FIRST_BLOCK, len(self._places)), _LARGEST_BLOCK // each))

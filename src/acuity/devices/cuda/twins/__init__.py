@@ -1,1 +1,1 @@
-"""Twins: what computes each extractor on the card, one file each."""
+"""Twins: the classes that compute extractors on the card."""

@@ -72,7 +72,7 @@ _ROOM: Final = {
     "adm_scale1": 16,
     "adm_scale2": 12,
 }
-_LOW_BYTES: Final = 2, 4, 4, 0  # of a sample of each scale's low-pass band; nothing reads the last
+_LOW_BYTES: Final = 2, 4, 4, 0  # bytes of a sample of each scale's low-pass band; nothing reads the last
 
 
 class _LowBands(NamedTuple):

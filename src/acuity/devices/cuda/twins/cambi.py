@@ -131,7 +131,7 @@ class _Picture:
     def launch(
         self, batch: Batch, maps: tuple[int, np.int64], pools: int, sums: int, words: np.int32
     ) -> None:
-        """Put two sums of each scale from `sums` on."""
+        """Write two sums of each scale, from `sums` on."""
         stream, count, planes = batch.stream, batch.count, self._planes.address
         warps = (32 * _WARPS, 1, 1)
         self._flatten(

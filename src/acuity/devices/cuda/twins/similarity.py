@@ -71,7 +71,7 @@ def _blocks(size: Size, rows: int, batch: Batch) -> Shape:
 
 
 class _SimilarityTwin:
-    """What both twins share: figures from sums in double precision."""
+    """The base of both twins: figures from sums in double precision."""
 
     def __init__(
         self, member: Similarity, geometry: Geometry, outputs: Callable[[NDArray[np.float64]], list[float]]

@@ -40,7 +40,7 @@ class _Part(NamedTuple):
     """Gain limits that one pass serves."""
 
     kind: str
-    limits: Sequence[float]  # but 1, if the kernel knows that by itself
+    limits: Sequence[float]  # without 1, where the kernel knows that limit by itself
     limit_word: int  # where those begin among all
     unit_word: int
     first: bool  # adds what all limits share, and halves the pictures
