@@ -33,7 +33,7 @@ _OTHERS: Final = 0o007  # permissions of everybody
 
 @dataclass(frozen=True, slots=True)
 class ClusterKeys:
-    """What the nodes of one cluster sign and seal with."""
+    """The keys with which the nodes of one cluster sign and seal."""
 
     forwarding: bytes = field(repr=False)  # requests that one node passes on to another
     request_state: bytes = field(repr=False)  # of calls that take several rounds
@@ -100,7 +100,7 @@ class ClusterSettings:
 
     @classmethod
     def of(cls, settings: Settings) -> ClusterSettings | None:
-        """Those of a server; None: it is alone. Raises SettingsError, or MissingExtra."""
+        """The cluster settings of a server; None: it is alone. Raises SettingsError, or MissingExtra."""
         if settings.cluster_redis is None:
             return None
         for name, check in CHECKS.items():

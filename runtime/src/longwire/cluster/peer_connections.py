@@ -55,7 +55,7 @@ class PeerConnection(asyncio.Protocol):
         self._transport.write(data)
 
     def pause(self) -> None:
-        """Read no more for now; where all has arrived, nothing."""
+        """Read no more for now; does nothing once the whole response has arrived."""
         if self._transport is not None and self._receiver is not None:
             self._transport.pause_reading()
 
@@ -191,6 +191,6 @@ class PeerConnections:
                 del self._idle[connection.address]
 
     def close(self) -> None:
-        """Drop all connections; who waits for a response is told that it broke off."""
+        """Drop all connections; receivers that wait for a response are told that it broke off."""
         for connection in list(self._open):
             connection.drop()

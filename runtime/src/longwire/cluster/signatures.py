@@ -34,7 +34,7 @@ WINDOW: Final = 30.0  # seconds that a signature counts, before and after its ti
 _VERSION: Final = "v1"
 _MOST_NONCES: Final = 200_000  # of one window: more requests can't be told from replays
 
-# Of the connection between client and node, or meant for that node alone: never passed on.
+# Headers about the connection of client and node, or for that node alone: never passed on.
 _OWN: Final = frozenset(
     {
         "host",
@@ -56,7 +56,7 @@ _OWN: Final = frozenset(
 
 
 class BadSignature(Exception):
-    """A request that no other node made for this one, now: a word for counters, and the reason."""
+    """A request that isn't a fresh one of another node for this one: a word for counters, and the reason."""
 
     def __init__(self, word: str, reason: str) -> None:
         super().__init__(reason)
@@ -162,7 +162,7 @@ class SignatureVerifier:
 
 
 def _mac(key: bytes, fields: list[str] | tuple[str, ...], request: Request) -> str:
-    """The code over a request. Every part has its length before it, so that none passes for two."""
+    """The MAC of a request. Each part has its length before it, so that no part passes for two."""
     found = hmac.new(key, digestmod="sha256")
     headers = sorted(passed_headers(request.headers).items())
     body = hashlib.sha256(request.body).hexdigest()
