@@ -56,7 +56,7 @@ class OwnWorkers:
     """A product's own catalog as workers of the runtime."""
 
     command: tuple[str, ...]  # starts one; the runtime adds its socket
-    # The variables that one needs: from the options, and a folder by which they take turns.
+    # The variables of a worker, from the options and a folder by which the workers take turns.
     environment: Callable[[ServeOptions, Path], Mapping[str, str]]
     jobs: Callable[[Any], AbstractAsyncContextManager[Jobs]]  # a view of their jobs, from the settings
     carriers: Mapping[str, str] = field(default_factory=dict)  # tools that start another's work, by argument

@@ -288,8 +288,8 @@ def _each(kind: EnvelopeKind, document: Json) -> list[Any]:
     return values
 
 
-# The two events on the way of every call. Their fields have few types each, so there are few combinations;
-# and those of one have another number than those of the other.
+# The two events that every call has. Their fields have few types each, so there are few combinations; the
+# two have different numbers of fields, so no combination fits both.
 _TAKES: Final[Mapping[Callable[..., Any], Callable[[Json], tuple[Any, ...]]]] = {
     kind.record: itemgetter(*(field.name for field in kind.fields))
     for kind in (FROM_RUNTIME["message"], FROM_WORKER["result"])

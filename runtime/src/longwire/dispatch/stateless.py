@@ -256,7 +256,7 @@ class Bare:
 def parsed(
     request: Request, responder: Responder, counters: RuntimeCounters
 ) -> PlainRequest | Message | None:
-    """The message in a body; None: it was refused, by its type unread: a page could send another unasked."""
+    """The message in a body; None: refused. Other types are not read: pages could send those unasked."""
     if (problem := body_problem(request.headers)) is not None:
         counters.refused["type"] += 1
         refuse(responder, 415, INVALID_REQUEST, problem)
@@ -272,7 +272,7 @@ def parsed(
 def negotiated(
     request: Request, responder: Responder, counters: RuntimeCounters, request_id: RequestId | None
 ) -> Accepted | None:
-    """What the client takes; None: its headers were refused."""
+    """The media types that the client takes; None: its headers were refused."""
     takes = accepted(request.headers.get("accept", ""))
     if not (takes.json and takes.events):
         counters.refused["accept"] += 1
