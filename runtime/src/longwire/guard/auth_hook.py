@@ -43,7 +43,7 @@ _Key: TypeAlias = tuple[bytes, str]
 class AuthHook:
     """Asks the hook, and remembers its answer to a token from one address for some seconds.
 
-    With `remembered=0` it is asked for each request, which a hook needs that reads other headers too.
+    With `remembered=0` it is asked for each request; a hook that reads other headers too needs that.
     """
 
     def __init__(

@@ -36,7 +36,7 @@ METADATA: Final = "/.well-known/oauth-protected-resource"
 _MOST_KNOWN: Final = 4096  # tokens that are remembered
 _MOST_ASKED: Final = 256  # tokens that are being checked
 _SCOPE: Final = re.compile(r"[!#-\[\]-~]+", re.ASCII)  # RFC 6749
-_REFRESHING: Final = "offline_access"  # a wish of clients, which no resource asks for
+_REFRESHING: Final = "offline_access"  # a scope that clients ask for, and no resource names
 _BUSY: Final = Undecided("too many tokens are being checked: try again later", word="keys")
 # Open to every page: there is nothing in it that isn't meant for everybody.
 _FOR_PAGES: Final[HeaderList] = [(b"access-control-allow-origin", b"*"), (b"cache-control", b"max-age=300")]
@@ -83,7 +83,7 @@ class ResourceServer:
         self.signed: Final = verifier.signed  # whether tokens prove themselves, so that none can be guessed
 
     def owns(self, principal: Principal) -> bool:
-        """Whether a token of this kind proved who it is."""
+        """Whether a token of OAuth proved this principal."""
         return " " in principal.key and principal.has_token  # names of other tokens have no blanks
 
     def reload(self) -> None:
