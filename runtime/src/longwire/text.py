@@ -1,4 +1,4 @@
-"""Text for people: on one line, shortened, without what a log or a terminal would take for its own."""
+"""Text for people: on one line, shortened, without characters that a log or a terminal would obey."""
 
 from __future__ import annotations
 

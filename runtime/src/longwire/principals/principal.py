@@ -80,7 +80,7 @@ class Principal:
 
 
 class Holders(NamedTuple):
-    """Those who hold tokens: whole principals by key, and single tokens by proof."""
+    """Holders of tokens: whole principals by key, and single tokens by proof."""
 
     keys: frozenset[str] = frozenset()
     proofs: frozenset[bytes] = frozenset()

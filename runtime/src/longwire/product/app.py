@@ -41,7 +41,7 @@ class CatalogServer(Server[Any]):
         self.lists: Mapping[str, Callable[[Context], types.Result]] = {}
 
     def get_capabilities(self, *args: Any, **options: Any) -> types.ServerCapabilities:
-        """Those that follow from the handlers, and what the catalog declares besides."""
+        """The capabilities that follow from the handlers, and those that the catalog declares besides."""
         found = super().get_capabilities(*args, **options)
         if not self.catalog.capabilities:
             return found
