@@ -173,7 +173,7 @@ class ContentLength:
 
 
 class Auto:
-    """Whichever the client uses: a head begins with a letter, JSON doesn't begin with that one."""
+    """The framing that the client uses: a head begins with C or c, and JSON never does."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit

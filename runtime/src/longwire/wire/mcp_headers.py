@@ -61,7 +61,7 @@ ROUTING: Final = frozenset({VERSION, MCP_METHOD_HEADER, MCP_NAME_HEADER})  # whi
 HANDSHAKE: Final = frozenset(HANDSHAKE_PROTOCOL_VERSIONS)
 MODERN: Final = frozenset(MODERN_PROTOCOL_VERSIONS)  # those without a handshake
 
-# Headers of which two readers could each believe another.
+# Headers that may come once only: two readers could each believe another one.
 _ONCE: Final = frozenset({"origin", "host", "authorization", "content-type", LAST_EVENT_ID})
 _MCP: Final = "mcp-"
 

@@ -191,7 +191,7 @@ def _runner(
 
 
 class _Watch:
-    """Has mistakes of a handler's author in the log, and the process go on after an exit(), in each call."""
+    """Watches a handler's calls: logs mistakes of its author, and keeps an exit() from ending the process."""
 
     __slots__ = ("_what",)
 

@@ -1,4 +1,4 @@
-"""A call on its way to a worker: what is sent, who is told what comes back, what a failure means."""
+"""A call on its way to a worker: its envelope, the methods that take its answers, and kinds of failures."""
 
 from __future__ import annotations
 

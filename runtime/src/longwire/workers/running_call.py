@@ -255,7 +255,7 @@ class RunningCall(WorkerCall):
             self._keep(asyncio.ensure_future(close()))
 
     def _gave_up(self, params: Any) -> bool:
-        """Whether the worker takes a question to the client back, by the id that it gave it."""
+        """Whether a cancellation of the worker takes back a question to the client, by the question's id."""
         asked = params.get("requestId") if isinstance(params, dict) else None
         task = self._questions.get(asked) if self._questions is not None and type(asked) is str else None
         if task is not None:

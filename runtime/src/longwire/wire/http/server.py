@@ -1,8 +1,8 @@
 """A handler on a TCP port, over HTTP or HTTPS, inside the server's own event loop.
 
 The event loops' own servers won't do. That of uvloop accepts one connection in each turn of the loop, so that
-whoever comes after two hundred others waits for two hundred turns. And all of them say nothing of a client
-before its TLS handshake is over, so that those who begin none could not be counted.
+a client that comes after two hundred others waits for two hundred turns. And no loop's server reports a
+client before its TLS handshake is over, so clients that begin none could not be counted.
 """
 
 from __future__ import annotations
