@@ -110,7 +110,7 @@ class HttpSecurity:
         return is_loopback(host) or host in self.names or host == _host(f"//{host_header}")
 
     def admits_pageless(self, principal: Principal, address: str) -> bool:
-        """Whether a request without an Origin is admitted: if origins are listed, remote ones need a token."""
+        """Whether a request without an Origin may pass: if origins are listed, remote ones need a token."""
         return not self.origins or principal.has_token or is_loopback(address)
 
 
