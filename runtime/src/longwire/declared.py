@@ -75,7 +75,7 @@ def _as_it_is(settings: Any, _: Sequence[Endpoint]) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """What a product is called, and what it adds. All but the names may be left out."""
+    """A product: its names, and the parts that it adds. All but the names may be left out."""
 
     name: str  # of the server; its metrics begin with it
     title: str  # as sentences name it
@@ -85,7 +85,7 @@ class Product:
     other_prefixes: tuple[str, ...] = ()  # of further variables that it reads
     token: str | None = None  # the variable with the clients' token
     settings: Callable[[], type[Settings]] | None = None  # with its own fields
-    keys: Callable[[], tuple[Key, ...]] = tuple  # which fill these fields
+    keys: Callable[[], tuple[Key, ...]] = tuple  # keys that fill the fields of `settings`
     errors: tuple[type[Exception], ...] = ()  # whose text is a sentence for clients
     sentence: Callable[[Exception, str], str] = lambda error, tool: str(error)  # for a client of that tool
     serving: Serving | None = None  # None: there are workers only

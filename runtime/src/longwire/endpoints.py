@@ -1,4 +1,4 @@
-"""Where a server can be reached: the kinds of endpoints, and how each is opened.
+"""Endpoints, at which a server can be reached: their kinds, and how each is opened.
 
 A new transport is a file of its own, a record here and a line in the table.
 """
@@ -79,7 +79,7 @@ Offer: TypeAlias = Literal["http", "sse"]
 
 
 class SsePaths(NamedTuple):
-    """Where event streams are opened, and where their messages are posted."""
+    """The paths at which event streams are opened, and their messages posted."""
 
     stream: str = "/sse"
     messages: str = "/messages/"

@@ -1,4 +1,4 @@
-"""What operators can do: end a session, drain or restart a worker. Each is a line in a table, and audited."""
+"""The actions of operators: end a session, drain or restart a worker. Each is a line in a table, audited."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the operator's view reads and acts on: the parts of one running server."""
+"""The parts of one running server, which the operator's view reads and acts on."""
 
 from __future__ import annotations
 

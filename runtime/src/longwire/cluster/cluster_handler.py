@@ -139,7 +139,7 @@ class ClusterHandler:
             if not isinstance(found, Place):
                 if found is None:
                     self._misses.take(request.principal.key, _MISSES)
-                self._local(request, responder)  # which says 404 where there is none, in its own words
+                self._local(request, responder)  # the handler answers 404 itself, where there is none
                 return
             outcome = await self._forwarder.pass_on(request, responder, found)
             if outcome is Outcome.ANSWERED:

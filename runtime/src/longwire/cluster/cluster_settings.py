@@ -71,7 +71,7 @@ def read_secret(path: Path) -> bytes:
 
 
 def secret_oversight(path: Path) -> str | None:
-    """What is wrong with a secret's file that can be used; None: nothing."""
+    """A sentence about a fault of a secret's file that can be used; None: there is none."""
     try:
         mode = path.stat().st_mode
     except OSError:
@@ -90,7 +90,7 @@ _HOST: Final = re.compile(r"[A-Za-z0-9._-]+|[0-9A-Fa-f:.]+")
 
 @dataclass(frozen=True, slots=True)
 class ClusterSettings:
-    """What a node needs to know of its cluster."""
+    """The settings of a node in its cluster."""
 
     redis: str = field(repr=False)  # a URL, which may have a password in it
     node: str  # this node's label

@@ -146,7 +146,7 @@ class Nodes:
 
     @property
     def problem(self) -> str | None:
-        """What operators should know: Redis can't be used, or this node has no lease; None: all is well."""
+        """A sentence for operators: Redis can't be used, or this node has no lease; None: all is well."""
         link = self.link
         if not link.healthy:
             return f"Redis at {link.address} doesn't answer ({link.problem}): which nodes live is not known"
@@ -323,7 +323,7 @@ def _status(label: str, at: float, lease: bytes | None) -> NodeStatus:
 
 
 def parse_lease(text: bytes | None) -> dict[str, Any]:
-    """What a lease says; nothing if there is none, or something else has written there."""
+    """The fields of a lease; none if there is no lease, or something else has written there."""
     try:
         found = parse_json(text or b"{}")
     except ValueError:

@@ -92,7 +92,7 @@ class SessionOwnership:
         nodes.on_return(self._returned)
 
     async def find(self, session_id: str) -> Place | None:
-        """Who has a session, this node included; None: there is no such session."""
+        """The owner of a session, which may be this node; None: there is no such session."""
         if session_id in self._sessions:
             return self._here()
         if not _ID.fullmatch(session_id):

@@ -156,7 +156,7 @@ class PeerConnections:
                 _, made = await asyncio.get_running_loop().create_connection(
                     lambda: PeerConnection(self, address), parts.hostname or "", parts.port or 0
                 )
-        except (OSError, ValueError) as error:  # also what timeouts raise
+        except (OSError, ValueError) as error:  # timeouts raise these too
             raise Unreachable(f"{address} can't be reached: {type(error).__name__}") from None
         return made
 

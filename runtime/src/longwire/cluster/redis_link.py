@@ -233,7 +233,7 @@ class RedisLink:
         self.problem = str(error) or type(error).__name__
         self._denied = _is_denied(error)
         before, self._healthy = self._healthy, False
-        if before:  # at the start, whoever opens it says what is wrong
+        if before:  # at the start, the caller of open() says what is wrong
             logger.warning(
                 "Redis at %s doesn't answer (%s): sessions of this node go on from memory, others wait",
                 self.address,
@@ -355,7 +355,7 @@ def check_label(node: str) -> str:
 
 
 def check_prefix(prefix: str) -> str:
-    """What keys begin with, checked; raises SettingsError."""
+    """The prefix of keys, checked; raises SettingsError."""
     if not _NAME.fullmatch(prefix):
         raise SettingsError(
             f"the cluster's prefix '{prefix[:64]}' can't begin keys: write 1 to 64 of A-Z a-z 0-9 _ . -"

@@ -32,9 +32,9 @@ Answer: TypeAlias = Callable[[NotifyOutcome], None]
 LONGEST: Final = 64 << 10  # bytes of one that goes to other nodes
 KEPT: Final = 1000  # notifications that a session may have missed while it moved
 _NAME: Final = "notifications"  # of the stream, and of the channel that wakes the nodes
-_WAITING: Final = 1000  # that are on their way to Redis
+_WAITING: Final = 1000  # notifications on their way to Redis
 _LOOK: Final = 1.0  # seconds between two looks, where the channel says nothing
-_PART: Final = 100  # that are read at once
+_PART: Final = 100  # notifications that are read at once
 _DOUBT: Final = 0.5  # seconds: half of what Redis may take to say its time
 _SHIFT: Final = 1_000_000  # an id of Redis (milliseconds-count) as one number
 

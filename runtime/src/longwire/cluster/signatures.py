@@ -70,7 +70,7 @@ def unsigned() -> BadSignature:
 
 @dataclass(frozen=True, slots=True)
 class Sender:
-    """On whose behalf a request was passed on, and by whom."""
+    """The node that passed a request on, and the client on whose behalf."""
 
     node: str
     principal: Principal
@@ -122,7 +122,7 @@ class SignatureVerifier:
         self._turn = clock() + 2 * WINDOW  # when the older ones are forgotten
 
     def check(self, request: Request) -> Sender:
-        """Who sends a request; raises BadSignature."""
+        """The sender of a request; raises BadSignature."""
         given = request.headers.get(FORWARDED)
         if given is None:
             raise unsigned()
@@ -175,7 +175,7 @@ def _mac(key: bytes, fields: list[str] | tuple[str, ...], request: Request) -> s
 
 
 def _document(request: Request) -> str:
-    """Who sent a request, as text without blanks."""
+    """The principal and address of a request, as text without blanks."""
     principal = request.principal
     document: dict[str, Any] = {
         "key": principal.key,

@@ -68,7 +68,7 @@ class Field(NamedTuple):
 
 
 class EnvelopeKind(NamedTuple):
-    """How one event is read: its record, its fields in the record's order, and what else has to hold."""
+    """The form of one event: its record, its fields in the record's order, and a further check."""
 
     record: Callable[..., Any]
     fields: tuple[Field, ...]
@@ -76,7 +76,7 @@ class EnvelopeKind(NamedTuple):
 
 
 def _reply_problem(reply: Json) -> str | None:
-    """What is wrong with the reply of JSON-RPC to a request."""
+    """A sentence about a fault in the JSON-RPC reply to a request; None: there is none."""
     if reply.get("jsonrpc") != "2.0":
         return "has no 'jsonrpc' of \"2.0\""
     if "method" in reply:
@@ -235,13 +235,13 @@ FROM_WORKER: Final[Mapping[str, EnvelopeKind]] = {
 
 
 def from_runtime(text: bytes) -> FromRuntime:
-    """What a frame of the runtime says; raises FrameError and EnvelopeError."""
+    """The envelope in a frame of the runtime; raises FrameError and EnvelopeError."""
     found: FromRuntime = _read(FROM_RUNTIME, decode(text))
     return found
 
 
 def from_worker(text: bytes) -> FromWorker:
-    """What a frame of a worker says; raises FrameError and EnvelopeError."""
+    """The envelope in a frame of a worker; raises FrameError and EnvelopeError."""
     check_values(text)
     found: FromWorker = _read(FROM_WORKER, decode(text))
     return found

@@ -1,4 +1,4 @@
-"""What the handlers of both eras share: the server, its dispatcher, heartbeats and timers.
+"""The parts that handlers of both eras share: the server, its dispatcher, heartbeats and timers.
 
 A `Dispatch` runs the requests of clients, in this process or in workers.
 """

@@ -283,7 +283,7 @@ def _wrapped(middleware: ServerMiddleware[Any], call_next: CallNext) -> CallNext
 
 
 def _sealed(boundary: RequestStateBoundary, call_next: CallNext) -> CallNext:
-    """The same as the boundary, which has nothing to do for a call without a state that asks nothing."""
+    """The boundary, left out for calls without a state that ask nothing: it has nothing to do for these."""
 
     async def call(context: ServerRequestContext[Any, Any]) -> HandlerResult:
         if "requestState" in (context.params or ()):
@@ -340,7 +340,7 @@ def _core_result(dumped: dict[str, Any], version: str) -> dict[str, Any]:
 
 
 def dumped(result: HandlerResult | ErrorData) -> dict[str, Any]:
-    """What a handler or middleware returned, as it is sent."""
+    """The result of a handler or middleware, as it is sent."""
     if isinstance(result, ErrorData):
         raise MCPError.from_error_data(result)
     if isinstance(result, BaseModel):

@@ -307,7 +307,7 @@ def _count(core: Core, rejection: InboundLadderRejection) -> None:
 
 
 def _named_missing(rejection: InboundLadderRejection, headers: Mapping[str, str]) -> InboundLadderRejection:
-    """The same, with other words for a header that is not there: the SDK says that it doesn't match."""
+    """The same rejection, in other words if a header is missing: the SDK says that it doesn't match."""
     name = rejection.message.partition(" ")[0]
     if rejection.code != HEADER_MISMATCH or name not in ROUTING or name in headers:
         return rejection

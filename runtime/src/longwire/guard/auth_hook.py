@@ -167,7 +167,7 @@ class AuthHook:
 
 
 def _said(error: BaseException, token: str | None) -> str:
-    """What went wrong and where, without the token."""
+    """The text and the place of an error, without the token."""
     frames = traceback.extract_tb(error.__traceback__)
     where = f"{frames[-1].filename}, line {frames[-1].lineno}: " if frames else ""
     text = f"{where}{type(error).__name__}: {error}"

@@ -38,7 +38,7 @@ if TYPE_CHECKING:  # it takes a moment to load, and few servers need it
 
 logger: Final = logging.getLogger(__name__)
 
-WRONG_TOKENS: Final = Rate(20, 60.0)  # that may come from one address
+WRONG_TOKENS: Final = Rate(20, 60.0)  # wrong tokens that one address may send
 _TOLD: Final = Rate(1, 60.0)  # log lines about one address that guesses
 _MOST_PROVEN: Final = 8192  # pairs of an address and who was let in from there
 
@@ -92,7 +92,7 @@ class Authentication:
         return self._hook is not None or self._oauth is not None or bool(self._tokens)
 
     def check(self, request: Request) -> Principal | Refusal | None:
-        """Who sends the request, as far as the server itself knows; None: `ask` has to be called."""
+        """The sender of a request, or a refusal, as far as the server itself knows; None: call `ask`."""
         token = bearer(request.headers.get("authorization"))
         if token is not None:
             place, found = neighbourhood(request.address), self._known(token)
@@ -141,7 +141,7 @@ class Authentication:
             self._hook.ask(token, request.headers, request.address, decided)
 
     def _known(self, token: str) -> Verdict:
-        """What is known of a token at once."""
+        """The verdict on a token, as far as it is known at once."""
         if (principal := self._tokens.find(token)) is not None:
             return principal
         return self._oauth.find(token) if self._oauth is not None and self._oauth.takes(token) else None
@@ -159,7 +159,7 @@ class Authentication:
         return self._oauth is not None and self._oauth.takes(token)
 
     def _refusal(self, verdict: Undecided | Rejected | None, place: str, token: str | None) -> Refusal:
-        """The answer to somebody who isn't known; a wrong token counts as a guess."""
+        """The answer to an unknown sender; a wrong token counts as a guess."""
         if isinstance(verdict, Undecided):
             headers = [(b"retry-after", str(verdict.retry_after).encode())]
             return Refusal(503, verdict.word, verdict.reason, headers, BUSY)

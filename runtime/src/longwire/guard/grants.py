@@ -1,4 +1,4 @@
-"""What a named principal may do, from a token file or an auth hook's answer; why a sender is refused."""
+"""The rights of a named principal, from a token file or an auth hook; and verdicts that refuse a sender."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _PROTOCOL: Final = frozenset(
 
 @dataclass(slots=True, eq=False)
 class Scopes:
-    """What each scope opens; empty if scopes say nothing. It changes when the configuration is read again."""
+    """The tools and so on that each scope opens, if any. Changes when the configuration is read again."""
 
     tools: Mapping[str, frozenset[str]] = field(default_factory=dict)  # by scope
     others: Mapping[Kind, Mapping[str, frozenset[str]]] = field(default_factory=dict)  # those that have any
@@ -79,7 +79,7 @@ class Scopes:
     def allowlists(
         self, scopes: frozenset[str], own: Mapping[Kind, frozenset[str] | None]
     ) -> dict[Kind, frozenset[str] | None]:
-        """What a principal may use, by kind: its own and what its scopes open; None for all.
+        """A principal's lists by kind: its own entries and those that its scopes open; None for all.
 
         Scopes limit a principal as soon as any scope has entries of a kind. Scopes without any add none.
         """

@@ -74,7 +74,7 @@ Finder: TypeAlias = Callable[[str], InMemory | None]
 
 
 class Journal:
-    """Where sessions and events are written. Calls return at once, and their order is kept.
+    """A journal of sessions and events. Calls return at once, and their order is kept.
 
     This one keeps nothing: sessions end with the process.
     """

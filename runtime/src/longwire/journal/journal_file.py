@@ -133,7 +133,7 @@ class JournalFile:
             raise SettingsError(f"the session store {self.sentence(error)}") from error
 
     def sentence(self, error: Exception) -> str:
-        """What is wrong with the file, and the remedy, after "the session store "."""
+        """The rest of a sentence after "the session store ": what is wrong with the file, and the remedy."""
         if isinstance(error, Misplaced):
             return f"'{self.path}' {error}"
         code = getattr(error, "sqlite_errorname", "")

@@ -22,7 +22,7 @@ _ITEM: Final = 200  # bytes of memory for a change besides its texts, roughly
 
 @dataclass(slots=True)
 class SessionChanges:
-    """What has to be written for one session. Writing the same changes twice does no harm."""
+    """The unwritten changes of one session. Writing the same changes twice does no harm."""
 
     fence: int = FIRST_FENCE  # which right to the session they were made under; see buffered_journal.py
     first: int = 0  # the journal's number of the first of these changes

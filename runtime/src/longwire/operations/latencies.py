@@ -33,7 +33,7 @@ def quantile(ordered: Sequence[float], share: float) -> float | None:
 
 
 class CallCounts(Collector):
-    """How many calls of each tool ended how. Only the event loop changes the numbers."""
+    """The number of calls by tool and outcome. Only the event loop changes the numbers."""
 
     def __init__(self, name: str, documentation: str) -> None:
         self._name = name

@@ -1,4 +1,4 @@
-"""How late the event loop is: by how much a timer missed its time, the worst of the last seconds.
+"""The delay of the event loop: by how much timers missed their time, the worst of the last seconds.
 
 Every request waits that long before anything looks at it, so a probe should know.
 """

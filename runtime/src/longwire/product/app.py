@@ -108,7 +108,7 @@ class CatalogCalls:
         return answer(found) if isinstance(found, dict) else found
 
     async def run(self, context: Context, params: types.CallToolRequestParams) -> Answer:
-        """What the tool returns; a document is not yet a result."""
+        """The answer of the tool; a document is not yet a result."""
         offered = self._tools.current()
         tool = offered.by_name.get(params.name)
         if tool is None:

@@ -46,12 +46,12 @@ _Answers: TypeAlias = dict[str, tuple[str, dict[str, Any]]]  # by key: the quest
 
 @dataclass(frozen=True, slots=True)
 class AskingRules:
-    """How a server asks its clients: the policy for undeclared capabilities, and the time for an answer."""
+    """The rules of a server's questions: the policy for undeclared capabilities, and the time for an answer."""
 
     policy: CapabilityPolicy = WireLimits().capability_policy
     timeout: float = WireLimits().client_timeout  # seconds
     count: Count = lambda kind, outcome: None
-    keys: tuple[bytes, ...] = ()  # that seal request states; none: a key of this process alone
+    keys: tuple[bytes, ...] = ()  # keys that seal request states; none: a key of this process alone
     seals: bool = True  # False in a worker: the runtime in front of it seals and opens
 
     def boundaries(self, audience: str) -> list[RequestStateBoundary]:

@@ -77,7 +77,7 @@ class Sessions:
         return session_id in self._by_id
 
     def get(self, session_id: str) -> Session | None:
-        """A session, whoever's it is. Its use is not noted."""
+        """A session of any principal. Its use is not noted."""
         return self._by_id.get(session_id)
 
     def count_of(self, principal_key: str) -> int:
@@ -260,7 +260,7 @@ class Sessions:
         )
 
     def _leaver(self, principal_key: str) -> Session | None:
-        """The session that makes room: the longest idle one of whoever has the most.
+        """The session that makes room: the longest idle one of the principal that has the most.
 
         A principal that has its share gives one of its own. So a principal with few sessions loses none to
         one that opens many. A session used or begun a moment ago stays, or newcomers would end each other.

@@ -172,7 +172,7 @@ class Session:
 
     @property
     def state(self) -> Mapping[str, Any]:
-        """What the client has set, such as the log level and subscriptions: JSON values."""
+        """Values of JSON that the client has set, such as the log level and subscriptions."""
         return self._state or {}
 
     def set_state(self, name: str, value: Any) -> None:

@@ -1,4 +1,4 @@
-"""Where a message begins and ends in a stream of bytes. No I/O: bytes in, frames out.
+"""Splits a stream of bytes into messages. No I/O: bytes in, frames out.
 
 Two ways: a line for each message, or a head with its length as language servers do it. What can't be a frame
 comes out as a FramingFault; after one that is `lost` nobody knows where the next message begins.

@@ -33,7 +33,7 @@ class ParameterHeaders:
         self._annotated = _annotated(server)
 
     def problem(self, params: Mapping[str, Any], headers: Mapping[str, str]) -> InboundLadderRejection | None:
-        """What is wrong with the headers of a call of a tool, as the SDK says it."""
+        """The fault in the headers of a tool's call, in the SDK's form; None: there is none."""
         name, arguments = params.get("name"), params.get("arguments")
         if not isinstance(name, str) or (self._annotated is not None and name not in self._annotated):
             return None
@@ -79,7 +79,7 @@ NOT_ACCEPTABLE: Final = "Not Acceptable: Client must accept both application/jso
 
 
 class Accepted(NamedTuple):
-    """What a client takes, by its Accept header."""
+    """The media types that a client takes, by its Accept header."""
 
     json: bool
     events: bool

@@ -33,7 +33,7 @@ def left(what: str) -> HandlerFault:
 
 
 async def answered(what: str, run: Callable[[], Any], convert: Callable[[Any], _Result]) -> _Result:
-    """What a handler of a resource, prompt or method returns, converted; raises MCPError with a sentence."""
+    """The converted result of a handler of a resource, prompt or method; raises MCPError with a sentence."""
     try:
         found = run()
         return convert(await found if inspect.isawaitable(found) else found)

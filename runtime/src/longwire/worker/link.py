@@ -48,7 +48,7 @@ class RuntimeLink(FrameConnection):
         self._on_lost = on_lost
         self.greeted = False
         self.cluster: str | None = None  # a name for the nodes that the runtime is one of
-        self._notifies: dict[str, asyncio.Future[NotifyOutcome | None]] = {}  # that are not answered yet
+        self._notifies: dict[str, asyncio.Future[NotifyOutcome | None]] = {}  # by id, not answered yet
         self._names = count(1)
         self._timer: asyncio.TimerHandle | None = None
         self.calls: Calls = {}

@@ -163,7 +163,7 @@ def parent_of() -> int | None:
 
 
 def socket_of(given: str | None) -> Path:
-    """Where the worker should listen; raises SettingsError."""
+    """The path at which the worker should listen; raises SettingsError."""
     text = given or os.environ.get(SOCKET_VARIABLE)
     if not text:
         raise SettingsError(f"a worker needs a socket: use --socket PATH, or set {SOCKET_VARIABLE}")

@@ -39,7 +39,7 @@ class WorkerSession:
         self.id = session_id
         self.sink = sink  # of the runtime that last sent something
         self.requests = requests
-        self.calls = 0  # that run now
+        self.calls = 0  # calls that run now
         self._state: dict[str, Any] = {}
         self._changed = False
         self.connection = Connection(

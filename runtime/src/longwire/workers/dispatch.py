@@ -65,7 +65,7 @@ _LOST: Final[Mapping[str, str]] = {"unknown": "unknown_id", "failed": "notify_fa
 _OVER: Final = "its client has cancelled the call, or left"
 
 # Sends notifications outside of calls to one session or (None) to all, and calls back with the outcome.
-# Ends when more may be told; the outcome may come later.
+# Returns once more may be sent; the outcome may come later.
 Notifier: TypeAlias = Callable[
     [str | None, list[bytes], Callable[[NotifyOutcome], None]], Coroutine[Any, Any, None]
 ]

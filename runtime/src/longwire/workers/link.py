@@ -43,7 +43,7 @@ class WorkerLink(FrameConnection):
         self._home = worker.home
         self._plan = worker.home.plan
         self._counters = worker.home.counters
-        self._frames: deque[FromWorker] = deque()  # that have come, and wait while the link is held
+        self._frames: deque[FromWorker] = deque()  # received, and waiting while the link is held
         self._holds = 0  # how many callers hold it, so that no more is read
         self._calls: dict[str, WorkerCall] = {}  # in the order in which they were sent
         self._last = 0  # the number of the last call, which is its id

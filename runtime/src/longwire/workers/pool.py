@@ -39,9 +39,9 @@ OnNotify: TypeAlias = Callable[[Notify, Callable[[NotifyOutcome], None]], asynci
 class WorkerPlan:
     """The workers that a server has, and the limits they are held to."""
 
-    command: tuple[str, ...] | None = None  # that starts one
+    command: tuple[str, ...] | None = None  # starts one
     count: int = 0  # of started ones
-    sockets: tuple[str, ...] = ()  # of those that somebody else runs
+    sockets: tuple[str, ...] = ()  # of workers that somebody else runs
     queue: int = 256  # calls that may wait
     queue_seconds: float = 10.0
     call_seconds: float = 900.0

@@ -144,7 +144,7 @@ class RunningCall(WorkerCall):
             task.cancel()
         self._release()
         self.work = None
-        self.exchange.task = None  # which holds this
+        self.exchange.task = None  # the exchange holds this call
         self._home.over(self)
 
     def cancel(self) -> None:
@@ -259,7 +259,7 @@ class RunningCall(WorkerCall):
         asked = params.get("requestId") if isinstance(params, dict) else None
         task = self._questions.get(asked) if self._questions is not None and type(asked) is str else None
         if task is not None:
-            task.cancel()  # which tells the client
+            task.cancel()  # the cancelled task tells the client
         return task is not None
 
     def _go_on(self) -> None:

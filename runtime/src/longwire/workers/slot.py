@@ -34,7 +34,7 @@ class Slot:
         self.label = label
         self._external = external
         self.current: Worker | None = None
-        self._next: Worker | None = None  # that is being started
+        self._next: Worker | None = None  # the worker that is being started
         self._finishing: list[Worker] = []
         self._starts = 0
         self._wait_until: float | None = None  # seconds since 1970, of the next start

@@ -77,7 +77,7 @@ class Verifier:
         """Read the keys again, if there are any."""
 
     def verify(self, token: str) -> AccessToken | Rejected | Undecided | None:
-        """What is known of a token at once; None: `decide` has to be asked."""
+        """The verdict on a token, if it is known at once; None: `decide` has to be asked."""
         return None
 
     async def decide(self, token: str) -> AccessToken | Rejected | Undecided:

@@ -1,4 +1,4 @@
-"""This server as an OAuth 2.1 resource server: who a token stands for, and what clients are told without one.
+"""This server as an OAuth 2.1 resource server: the principals of tokens, and refusals where there is none.
 
 The answers are those of the MCP specification (authorization, 2025-11-25 and 2026-07-28) and of RFC 6750 and
 RFC 9728: 401 and 403 name the document that says where tokens are to be had.
@@ -71,7 +71,7 @@ class ResourceServer:
         self._asked: dict[bytes, asyncio.Task[Principal | Rejected | Undecided]] = {}
         parts = urlsplit(resource)
         path = parts.path.rstrip("/")
-        self.host: Final = parts.hostname or ""  # which clients call this server by
+        self.host: Final = parts.hostname or ""  # the name that clients call this server by
         self._metadata_url = f"{parts.scheme}://{parts.netloc}{METADATA}{path}"
         page = for_methods(("GET", "HEAD", "OPTIONS"), self._show)
         # Open to all, by path: at the root, and where RFC 9728 puts that of a resource with a path.
@@ -92,7 +92,7 @@ class ResourceServer:
         self._verifier.reload()
 
     def find(self, token: str) -> Principal | Rejected | Undecided | None:
-        """Whom a token stands for, as far as that is known at once; None: `ask` has to be called."""
+        """The principal of a token, as far as it is known at once; None: `ask` has to be called."""
         proof = digest(token)
         if self._version is not (version := self._verifier.version):
             self._version = version

@@ -95,7 +95,7 @@ class Listener:
                 ssl_handshake_timeout=self._port.limits.head_timeout if timed else None,
                 ssl_shutdown_timeout=_GOODBYE if timed else None,
             )
-        except OSError as error:  # also what TLS and timeouts raise
+        except OSError as error:  # TLS and timeouts raise these too
             self._port.left(connection)
             if isinstance(error, ConnectionAbortedError):  # it took too long
                 self._port.refused["slow"] += 1
