@@ -1,8 +1,8 @@
 """The nodes of the cluster as operators see them: Redis's list of a moment ago, and each node's own figures.
 
 A request for the document waits for a fresh list, for a bounded time. The page's feed doesn't wait: reading
-the list asks Redis for the next one, and a list that is too old shows no state. The list is read now and
-then even without a reader, so that the nodes are known when Redis goes away.
+the list asks Redis for the next one, and a list that is too old shows no state. The list is also read with
+each point of the history, so that the nodes are known when Redis goes away.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ BEAT: Final = 0.5  # seconds between two renewals
 _PATIENCE: Final = 2.0  # seconds at the start for the lease of the process before this one to end
 _LISTED: Final = 3600.0  # seconds that a dead node is still listed
 
-# A value of another type, written by something else in a lease's place, counts as no lease.
+# A value that something else has written in a lease's place counts as no lease.
 LEASE_AT: Final = """
 local function lease_at(key)
     local text = redis.pcall('GET', key)

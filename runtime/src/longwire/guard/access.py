@@ -233,7 +233,7 @@ class Guarded:
         return refusal is None
 
     def page_headers(self, headers: Mapping[str, str]) -> HeaderList:
-        """The headers that let the page which sent a request with these ones read a refusal."""
+        """The headers that let the page which sent a request read a refusal, by the request's headers."""
         origin, host = headers.get("origin"), headers.get("host")
         if not self._serves_pages or origin is None:
             return ()

@@ -46,7 +46,7 @@ _Answers: TypeAlias = dict[str, tuple[str, dict[str, Any]]]  # by key: the quest
 
 @dataclass(frozen=True, slots=True)
 class AskingRules:
-    """The rules of a server's questions: the policy for undeclared capabilities, and the time for an answer."""
+    """The rules of a server's questions: the policy for undeclared capabilities, the time for an answer."""
 
     policy: CapabilityPolicy = WireLimits().capability_policy
     timeout: float = WireLimits().client_timeout  # seconds
