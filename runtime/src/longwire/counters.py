@@ -1,4 +1,4 @@
-"""What the runtime counts: plain integers, which operations/metrics.py turns into Prometheus figures."""
+"""The counts of the runtime: plain integers, which operations/metrics.py turns into Prometheus figures."""
 
 from __future__ import annotations
 

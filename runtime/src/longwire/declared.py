@@ -56,7 +56,7 @@ class OwnWorkers:
     """A product's own catalog as workers of the runtime."""
 
     command: tuple[str, ...]  # starts one; the runtime adds its socket
-    # The variables that one needs: from the options, and a folder by which they take turns.
+    # The variables of a worker, from the options and a folder by which the workers take turns.
     environment: Callable[[ServeOptions, Path], Mapping[str, str]]
     jobs: Callable[[Any], AbstractAsyncContextManager[Jobs]]  # a view of their jobs, from the settings
     carriers: Mapping[str, str] = field(default_factory=dict)  # tools that start another's work, by argument
@@ -75,7 +75,7 @@ def _as_it_is(settings: Any, _: Sequence[Endpoint]) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """What a product is called, and what it adds. All but the names may be left out."""
+    """A product: its names, and the parts that it adds. All but the names may be left out."""
 
     name: str  # of the server; its metrics begin with it
     title: str  # as sentences name it
@@ -85,7 +85,7 @@ class Product:
     other_prefixes: tuple[str, ...] = ()  # of further variables that it reads
     token: str | None = None  # the variable with the clients' token
     settings: Callable[[], type[Settings]] | None = None  # with its own fields
-    keys: Callable[[], tuple[Key, ...]] = tuple  # which fill these fields
+    keys: Callable[[], tuple[Key, ...]] = tuple  # keys that fill the fields of `settings`
     errors: tuple[type[Exception], ...] = ()  # whose text is a sentence for clients
     sentence: Callable[[Exception, str], str] = lambda error, tool: str(error)  # for a client of that tool
     serving: Serving | None = None  # None: there are workers only

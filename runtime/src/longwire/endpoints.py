@@ -1,4 +1,4 @@
-"""Where a server can be reached: the kinds of endpoints, and how each is opened.
+"""Endpoints, at which a server can be reached: their kinds, and how each is opened.
 
 A new transport is a file of its own, a record here and a line in the table.
 """
@@ -54,7 +54,7 @@ class Stdio:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two descriptors that one client is at; they stay the caller's to close."""
+    """Two descriptors of one client; the caller closes them."""
 
     read: int
     write: int
@@ -66,8 +66,8 @@ class Pair:
 class Uds:
     """A Unix socket with any number of clients, a message for each line.
 
-    The file of the socket is its owner's alone from its first moment. With `same_user`, clients are asked for
-    their user too, whatever has become of the file's mode.
+    The file of the socket is its owner's alone from its first moment. With `same_user`, a client's
+    user is checked too, in case the file's mode was changed.
     """
 
     path: Path
@@ -79,7 +79,7 @@ Offer: TypeAlias = Literal["http", "sse"]
 
 
 class SsePaths(NamedTuple):
-    """Where event streams are opened, and where their messages are posted."""
+    """The paths at which event streams are opened, and their messages posted."""
 
     stream: str = "/sse"
     messages: str = "/messages/"
@@ -94,14 +94,14 @@ class Http:
     sse: SsePaths = field(default_factory=SsePaths)
     pages: Mapping[str, Handler] = field(default_factory=dict)  # other handlers, by path
     files: Mapping[str, Handler] = field(default_factory=dict)  # of a page, by path; they take no token
-    is_open: Callable[[Request], bool] | None = None  # what else takes none
+    is_open: Callable[[Request], bool] | None = None  # says which other requests take no token
     listener: socket.socket | None = None  # where it listens already
     tls: ssl.SSLContext | None = None  # None: without TLS
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A port with something else for operators, such as metrics. It is open until the server has ended."""
+    """A port for operators, such as that of metrics. It is open until the server has ended."""
 
     name: str
     address: Address
@@ -233,7 +233,7 @@ class _UdsClients:
 
 
 class _Accepted(asyncio.Protocol):
-    """A connection whose peer wasn't looked at yet."""
+    """A connection whose peer was not checked yet."""
 
     def __init__(self, clients: _UdsClients) -> None:
         self._clients = clients
@@ -316,7 +316,7 @@ async def _page(endpoint: Page, serving: Serving, _: object = None) -> AsyncIter
 async def _peers(endpoint: Peers, serving: Serving, runtime: HttpRuntime | None) -> AsyncIterator[list[Open]]:
     if runtime is None or runtime.peers is None:
         raise SettingsError("a port for other nodes is for a node of a cluster: set [cluster] redis")
-    # Nodes prove who they are by signatures alone: names, origins and tokens are of clients.
+    # Nodes prove who they are by signatures alone: names, origins and tokens are for clients.
     async with serve_http(
         runtime.drain.public(runtime.peers.handle),
         endpoint.address,
@@ -325,7 +325,7 @@ async def _peers(endpoint: Peers, serving: Serving, runtime: HttpRuntime | None)
         listener=endpoint.listener,
         refused=serving.access.refused,
     ) as port:
-        # It stays open while the server drains: what runs for clients of other nodes may end.
+        # It stays open while the server drains: calls for clients of other nodes may finish.
         yield [Open("peers", f"http://{port.address}{PATH}")]
 
 

@@ -8,7 +8,7 @@
     ├── AskingError (RuntimeError)   a client that can't be asked, or whose answer can't be used
     ├── ToolError (RuntimeError)     a tool's own sentence about why it failed
     └── ClusterUnavailable           Redis doesn't answer
-        └── DamagedKey               what Redis has is not what a node wrote
+        └── DamagedKey               a key in Redis whose value no node wrote
 
 A message is one sentence for people: it names the file, the value and the remedy.
 """
@@ -47,8 +47,8 @@ class ToolError(LongwireError, RuntimeError):
 
 
 class ClusterUnavailable(LongwireError):
-    """Redis doesn't answer; the sentence is for clients. What this node has itself goes on."""
+    """Redis doesn't answer; the sentence is for clients. This node's own sessions go on."""
 
 
 class DamagedKey(ClusterUnavailable):
-    """What Redis has is not what a node wrote."""
+    """A key in Redis has a value that no node wrote."""

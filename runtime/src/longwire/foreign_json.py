@@ -70,10 +70,9 @@ def has_more_values(text: bytes, most: int) -> bool:
     Of a text that is no JSON, the part before its fault is counted.
     """
     if len(text) <= 2 * most or _at_most(text) <= most:
-        return False  # the first is so of nearly all texts: a value has a character and a comma at least
-    # Strings without brackets go first, which is quick.
+        return False  # the first holds for nearly all texts: a value takes a character and a comma
     bare = _without_escapes(text)
-    if bare.count(b'"') > 4 * most + 2:  # a name and a string for each
+    if bare.count(b'"') > 4 * most + 2:  # quotes of a name and a string for each value
         return True
     return _at_most(_without_strings(bare)) > most
 
@@ -108,7 +107,7 @@ def _is_too_deep(text: str | bytes) -> bool:
 
 
 def _without_escapes(text: bytes) -> bytes:
-    """Every quote that is left begins or ends a string."""
+    """The text without escaped quotes: each quote left begins or ends a string."""
     return text.replace(b"\\\\", b"").replace(b'\\"', b"")
 
 

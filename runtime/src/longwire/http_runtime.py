@@ -80,15 +80,15 @@ _MISSING: Final = 1.0
 
 @dataclass(frozen=True, slots=True)
 class HttpRuntime:
-    """What all HTTP endpoints of a server share."""
+    """The parts that all HTTP endpoints of a server share."""
 
     handle: Handler  # of requests at /mcp
     bare: Handler  # of POSTs that belong to no session and have no envelope
     sessions: Sessions
     counters: RuntimeCounters
-    drain: Draining  # how it leaves
+    drain: Draining  # sends clients elsewhere at the end
     peers: PeersHandler | None = None  # of requests that other nodes of the cluster pass on
-    forwarder: Forwarder | None = None  # has other nodes answer
+    forwarder: Forwarder | None = None  # passes requests on to other nodes
     ownership: SessionOwnership | None = None  # of a node of a cluster: which node has which session
     workers: WorkerPool | None = None  # that run the methods, if not this process
     nodes: Nodes | None = None  # of the cluster, if there is one

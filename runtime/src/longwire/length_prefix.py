@@ -20,7 +20,7 @@ class LengthPrefix:
     __slots__ = ("_head", "_length_of", "_missing", "_partial_head", "_pieces", "_size", "_struct")
 
     def __init__(self, head: struct.Struct, length_of: Callable[[Head], int]) -> None:
-        """`length_of` is the length that a head names; it raises what is wrong with the head."""
+        """`length_of` is the length that a head names; it raises an error for a bad head."""
         self._struct: Final = head
         self._size: Final = head.size
         self._length_of: Final = length_of
@@ -35,7 +35,7 @@ class LengthPrefix:
         return bool(self._partial_head) or self._missing is not None
 
     def feed(self, data: bytes) -> list[tuple[Head, Pieces]]:
-        """Those that these bytes complete; after an error nothing more can be read."""
+        """The heads with bodies that these bytes complete; after an error nothing more can be read."""
         found: list[tuple[Head, Pieces]] = []
         start, end, size = 0, len(data), self._size
         if self._missing is not None:
@@ -60,7 +60,7 @@ class LengthPrefix:
         return found
 
     def _continue(self, data: bytes, found: list[tuple[Head, Pieces]]) -> int:
-        """Add to the body that has begun; where the rest of the bytes begins."""
+        """Add to the body that has begun; returns where the rest of the bytes begins."""
         assert self._missing is not None
         piece = data[: self._missing]
         self._missing -= len(piece)

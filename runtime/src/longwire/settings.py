@@ -103,8 +103,8 @@ class Settings:
     capability_policy: CapabilityPolicy = "error"  # for requests to clients without the capability
     allowed_origins: tuple[str, ...] = ()  # pages that may use the server, as scheme://host:port
     hook: str | None = None  # module:function that says who sends a request
-    hook_seconds: float = 5.0  # that an answer of the hook is remembered
-    scopes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # to patterns of the tools they open
+    hook_seconds: float = 5.0  # seconds that an answer of the hook is remembered
+    scopes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # by scope: patterns of its tools
     store: str = MEMORY  # of sessions and their events: memory or sqlite:PATH
     cluster_redis: str | None = field(default=None, repr=False)  # its URL; None: this node is alone
     cluster_node: str | None = None  # this node's label
@@ -112,14 +112,14 @@ class Settings:
     cluster_secret_file: Path | None = None
     cluster_prefix: str = field(default_factory=_prefix)  # of keys in Redis
     method_workers: int = 0  # processes that run the methods; 0: this one does
-    worker_command: str | None = None  # that starts a worker of another program
+    worker_command: str | None = None  # starts a worker of another program
     worker_sockets: tuple[str, ...] = ()  # of workers that somebody else runs
     worker_queue: int = 256  # calls that may wait for a worker
     worker_queue_seconds: float = 10.0
-    worker_call_seconds: float = 900.0  # that a worker may take for a call
-    worker_ping_seconds: float = 15.0  # of silence, after which a worker is asked whether it is alive
-    worker_silent_seconds: float = 60.0  # that a worker with calls may leave a ping unanswered
-    worker_max_requests: int = 0  # after which a worker is replaced; 0: never
+    worker_call_seconds: float = 900.0  # seconds that a worker may take for a call
+    worker_ping_seconds: float = 15.0  # seconds of silence, after which a worker is asked whether it is alive
+    worker_silent_seconds: float = 60.0  # seconds that a worker with calls may leave a ping unanswered
+    worker_max_requests: int = 0  # calls after which a worker is replaced; 0: never
     worker_affinity: WorkerAffinity = "auto"  # whether calls of a session go to one worker
     worker_environment: tuple[str, ...] = ()  # variables that a worker_command gets although they look secret
     tls_certificate: Path | None = None  # a PEM file; HTTP ports then speak HTTPS

@@ -96,7 +96,7 @@ class SupervisedProcess:
                 with contextlib.suppress(ProcessLookupError, PermissionError):
                     os.kill(self._child.pid, signal.SIGTERM)
                 return
-            self._killed = True  # one that has not begun yet needs no manners
+            self._killed = True  # a process that has not begun yet is killed at once
 
     def _kill_group(self) -> None:
         if self._child is not None and not self._reaped:

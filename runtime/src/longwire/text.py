@@ -1,4 +1,4 @@
-"""Text for people: on one line, shortened, without what a log or a terminal would take for its own."""
+"""Text for people: on one line, shortened, without characters that a log or a terminal would obey."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def quoted(value: object) -> str:
 
 
 def why_no_toml(error: Exception) -> str:
-    """What is wrong with a text that tomllib refuses, and in which line; repeats nothing that it holds."""
+    """The fault and the line of a text that tomllib refuses, without repeating anything of the text."""
     said, found, place = str(error).rpartition(" (at ")
     if found:
         return _REPEATED.sub(r"\1 …", said) + found + place

@@ -1,1 +1,1 @@
-"""The operator's view: what a server does, as JSON and as a page, and the few things to do about it."""
+"""The operator's view: a server's state as JSON and as a page, and the few actions on it."""

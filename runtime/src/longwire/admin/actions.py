@@ -1,4 +1,4 @@
-"""What operators can do: end a session, drain or restart a worker. Each is a line in a table, and audited."""
+"""The actions of operators: end a session, drain or restart a worker. Each is a line in a table, audited."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Audit:
         self._clock = clock
         self._kept: deque[Action] = deque(maxlen=KEPT)
         self.total = 0
-        self.on_action: Callable[[Action], None] = lambda _: None  # is told of each
+        self.on_action: Callable[[Action], None] = lambda _: None  # called with each action
 
     def record(self, who: str, address: str, action: str, target: str, outcome: Outcome, said: str) -> Action:
         self.total += 1
@@ -84,7 +84,7 @@ class Audit:
 
 
 def audits_together(query: str, documents: Mapping[str, Document]) -> Document:
-    """One document of those of several nodes, by label; each action says at which node it was."""
+    """Merge the audits of several nodes, given by label; each action names its node."""
     told = {label: one for label, one in documents.items() if "problem" not in one}
     actions = [{**action, "node": label} for label, one in told.items() for action in one["actions"]]
     actions.sort(key=lambda action: action["at_unix"], reverse=True)
@@ -94,14 +94,14 @@ def audits_together(query: str, documents: Mapping[str, Document]) -> Document:
 
 
 class Done(NamedTuple):
-    """What was done, and to what."""
+    """An action that was carried out, and its target."""
 
     target: str
     said: str  # one sentence
 
 
 class OperatorAction(NamedTuple):
-    """One kind of action: how it is named, what it is done to, and how."""
+    """A kind of action: its name, the field that names its target, and its function."""
 
     name: str
     field: str  # of the body, which names the target
@@ -129,7 +129,7 @@ async def _kick(sources: Sources, given: str) -> Done:
 
 
 async def _elsewhere(sources: Sources, begin: str) -> AdminRefusal | None:
-    """Which other node has a session; None: this server is alone, or nobody knows."""
+    """A refusal that names the node which has a session; None: this server is alone, or no node is known."""
     nodes = sources.nodes
     if nodes is None or sources.runtime is None:
         return None
@@ -195,7 +195,7 @@ ACTIONS: Final[dict[str, OperatorAction]] = {
 
 
 def action_handler(action: OperatorAction, sources: Sources, audit: Audit, tasks: RunningTasks) -> Handler:
-    """The handler of an action's path. Whatever becomes of it is audited."""
+    """The handler of an action's path. Every outcome is audited."""
 
     async def act(request: Request, responder: Responder) -> None:
         given, refusal = "", None
@@ -223,14 +223,14 @@ def action_handler(action: OperatorAction, sources: Sources, audit: Audit, tasks
 
 
 def _shown(given: str) -> str:
-    """A target that nothing was done to: it may be most of a session's id."""
+    """A target that nothing was done to, shortened: it may be most of a session's id."""
     return shown_id(beginning(given))
 
 
 def _target(request: Request, field: str) -> str:
     """The target that the body names: {"session_id": "…"}. Raises AdminRefusal."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind != "application/json":  # what a form of a foreign page can't send without asking first
+    if kind != "application/json":  # a form on a foreign page can't send JSON without asking first
         raise AdminRefusal(415, f"the body is {quoted(kind)}: send application/json")
     if len(request.body) > _LONGEST_BODY:
         raise AdminRefusal(413, f"the body has {len(request.body)} bytes, {_LONGEST_BODY} are the most")

@@ -79,10 +79,10 @@ class History:
 
 
 def histories_together(_: str, documents: Mapping[str, Document]) -> Document:
-    """The history of several nodes as one: figures add up, of quantiles the highest is shown."""
+    """Merge the histories of several nodes: counts are added; of each quantile the highest is kept."""
     points: dict[float, Document] = {}
     told = [found for document in documents.values() if (found := document.get("points"))]
-    last = min((found[-1]["at_unix"] for found in told), default=0.0)  # later ones are of some nodes only
+    last = min((found[-1]["at_unix"] for found in told), default=0.0)  # only some nodes have later points
     for point in (point for found in told for point in found if point["at_unix"] <= last):
         known = points.setdefault(point["at_unix"], {"at_unix": point["at_unix"]})
         for name, value in point.items():

@@ -1,7 +1,7 @@
 """The live feed of the page: server-sent events with the state of the server, each second.
 
-The state is made once for all who watch, and not at all while nobody does. One who doesn't read is skipped,
-so nothing piles up; the next state is whole again.
+The state is made once for all pages that watch, and not at all while none does. A page that doesn't read is
+skipped, so nothing piles up; the next state is complete again.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ PERIOD: Final = 1.0  # seconds
 
 
 class LiveFeed:
-    """Those who watch, and the timer while there are any."""
+    """The pages that watch, and the timer that runs while there are any."""
 
     def __init__(self, state: Callable[[], object], period: float = PERIOD) -> None:
         self._state = state
@@ -46,7 +46,7 @@ class LiveFeed:
             self._timer = asyncio.get_running_loop().call_later(self._period, self._tick)
 
     def announce(self, kind: bytes, document: object) -> None:
-        """Tell all who watch something now."""
+        """Send an event to all pages that watch, now."""
         text = event(encoded(document), kind)
         for responder in list(self._watching):
             self._send(responder, text)

@@ -1,8 +1,8 @@
-"""The nodes of the cluster as operators see them: what Redis said a moment ago, and what each says of itself.
+"""The nodes of the cluster as operators see them: Redis's list of a moment ago, and each node's own figures.
 
-Whoever asks for the document waits for a list that is fresh, for a bounded time. The feed of the page doesn't
-wait: looking at the list asks for the next one, and one that is too old shows no state. It is looked at
-now and then, so that it is known which nodes there were when Redis goes away.
+A request for the document waits for a fresh list, for a bounded time. The page's feed doesn't wait: reading
+the list asks Redis for the next one, and a list that is too old shows no state. The list is also read with
+each point of the history, so that the nodes are known when Redis goes away.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class KnownNodes:
             await asyncio.wait([asking], timeout=_MOST)
 
     async def ask_others(self, path: str, query: str) -> dict[str, Document]:
-        """What the other living nodes have at a path, by label; {"problem": …} from one that doesn't say.
+        """Other living nodes' documents at a path, by label; {"problem": …} for a node that doesn't answer.
 
         They are asked at the port for other nodes, all at once, for a bounded time.
         """
@@ -154,7 +154,7 @@ class _Taken:
 
 
 def _row(node: NodeStatus, here: str, known: bool) -> Document:
-    """A node. One without a lease may live where leases can't be renewed; this one answers, so it lives."""
+    """A node's row. Without a lease it may live while Redis is gone (not `known`); this node always lives."""
     alive = True if node.label == here else node.alive if known else None
     state = {True: "alive", False: "gone", None: "unknown"}[alive]
     return {**asdict(node), "alive": alive, "state": state, "here": node.label == here}

@@ -30,7 +30,7 @@ def own_token(folder: Path) -> tuple[Tokens, Path]:
 
 
 def _made(path: Path) -> str:
-    """A new token, or that of a server which starts at the same time; others could know what was there."""
+    """A new token, or that of a server that starts at the same time; replaces a file that others can read."""
     token = secrets.token_urlsafe(_BYTES)
     if _write(path, token):
         return token
@@ -53,7 +53,7 @@ def _kept(path: Path) -> str | None:
 
 
 def _write(path: Path, token: str, *, anew: bool = False) -> bool:
-    """Write the file, its owner's from its first moment, whole or not at all; False: there is one already."""
+    """Write the whole file or nothing, for its owner alone from the first moment; False: it exists."""
     new = path.with_name(f".{NAME}-{secrets.token_hex(4)}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

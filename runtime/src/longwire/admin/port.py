@@ -146,8 +146,8 @@ def _documents(sources: Sources, audit: Audit, history: History) -> dict[str, Ma
     }
 
 
-# Documents that are of all nodes where the query says nodes=all: what each node is asked for, and how one
-# document is made of what they say, by label.
+# Documents that cover all nodes where the query says nodes=all: the query for each node, and the function
+# that merges the nodes' documents, by label.
 _MERGES: Final[dict[str, tuple[Callable[[str], str], Callable[[str, Mapping[str, Document]], Document]]]] = {
     "/admin/runtime/mcp": (asked_of_each, sessions_together),
     "/admin/audit": (lambda _: "", audits_together),
@@ -232,7 +232,7 @@ def _document_handler(make: MakeLater, tasks: RunningTasks) -> Handler:
 
 
 def _for_peers(documents: Mapping[str, Make]) -> Handler:
-    """The handler of what other nodes ask: documents of this node alone, none of which asks on."""
+    """The handler for other nodes' questions: documents of this node alone, without asking further nodes."""
 
     def handle(request: Request, responder: Responder) -> None:
         make = documents.get(request.path)
@@ -247,7 +247,7 @@ def _for_peers(documents: Mapping[str, Make]) -> Handler:
 
 
 def _routed(routes: Mapping[str, tuple[tuple[str, ...], Handler]]) -> Handler:
-    """A handler that hands each request to that of its path; refusals have the form of the others here."""
+    """A handler that routes requests by path; its refusals have the form of all others of this port."""
     named = ", ".join(path for path in routes if path.startswith(PAGE) and "/static/" not in path)
 
     def handle(request: Request, responder: Responder) -> None:
@@ -269,7 +269,7 @@ def _to_page(_: Request, responder: Responder) -> None:
 
 
 def _same_origin(handler: Handler) -> Handler:
-    """The same handler, for no page but the server's own: clients' pages may come from elsewhere."""
+    """The same handler for the server's own page alone: the origins allowed to clients don't count here."""
 
     def handle(request: Request, responder: Responder) -> None:
         origin, host = request.headers.get("origin"), request.headers.get("host", "")

@@ -104,7 +104,7 @@ def _client_requests(counted: Counter[tuple[str, str]]) -> Document:
 
 
 def _latencies(latencies: Latencies, outcomes: Mapping[str, Mapping[str, int]] | None = None) -> Document:
-    """Latencies of those that were called: counts between the bounds, and quantiles of the last calls."""
+    """Latencies of the methods or tools called: counts between the bounds, quantiles of the last calls."""
     rows = {}
     for name, figures in latencies.figures().items():
         rows[name] = {
@@ -120,7 +120,7 @@ def _latencies(latencies: Latencies, outcomes: Mapping[str, Mapping[str, int]] |
 
 
 def quantiles(ordered: Sequence[float]) -> Document:
-    """The quantiles of so many last calls; exact, since each is the time of one of them."""
+    """The quantiles of the last calls; each is exactly the time of one call."""
     found = {f"p{round(100 * share)}_ms": quantile(ordered, share) for share in (0.5, 0.95, 0.99)}
     rounded = {name: None if value is None else round(1000 * value, 3) for name, value in found.items()}
     return {**rounded, "window_calls": len(ordered)}

@@ -92,7 +92,7 @@ def _attached(session: Session) -> int:
 
 
 def beginning(given: str) -> str:
-    """What an operator wrote of a session's id, without the mark that more follows."""
+    """The beginning of a session's id as an operator typed it, without a trailing ellipsis."""
     return given.removesuffix("…").removesuffix("...")
 
 
@@ -137,7 +137,7 @@ def _written(value: Any) -> Any:
 
 
 def sessions_together(query: str, documents: Mapping[str, Document]) -> Document:
-    """One document of those of several nodes, by label; each session says which node has it."""
+    """Merge the documents of several nodes, given by label; each session names its node."""
     asked = parameters(query, _PARAMETERS)
     limit, offset = asked.get("limit", DEFAULT_LIMIT), asked.get("offset", 0)
     told = {label: one for label, one in documents.items() if "problem" not in one}

@@ -1,4 +1,4 @@
-"""What the operator's view reads and acts on: the parts of one running server."""
+"""The parts of one running server, which the operator's view reads and acts on."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Sources:
-    """One running server. What it has not is None, as its runtime is before it listens."""
+    """One running server. A part that it doesn't have, or not yet, is None."""
 
     settings: Settings
     metrics: Metrics
@@ -37,7 +37,7 @@ class Sources:
 
     @property
     def workers(self) -> WorkerPool | None:
-        """Those that run the methods, if not this process."""
+        """The workers that run the methods; None: this process runs them."""
         return None if self.runtime is None else self.runtime.workers
 
     @property

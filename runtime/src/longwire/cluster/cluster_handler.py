@@ -139,7 +139,7 @@ class ClusterHandler:
             if not isinstance(found, Place):
                 if found is None:
                     self._misses.take(request.principal.key, _MISSES)
-                self._local(request, responder)  # which says 404 where there is none, in its own words
+                self._local(request, responder)  # the handler answers 404 itself, where there is none
                 return
             outcome = await self._forwarder.pass_on(request, responder, found)
             if outcome is Outcome.ANSWERED:
@@ -175,14 +175,14 @@ class ClusterHandler:
         key = session_id, suspect.incarnation if suspect is not None else None
         search = self._searches.get(key)
         if search is None:
-            # Of no request: what a take-over starts belongs to the session.
+            # In no request's context: tasks that a take-over starts belong to the session.
             search = asyncio.create_task(self._find(session_id, suspect), context=Context())
             self._searches[key] = search
             search.add_done_callback(lambda done: self._over(key, done))
         return await asyncio.shield(search)
 
     def _known(self, session_id: str) -> Place | None:
-        """The owner that was found a moment ago; it says itself if the session is there no more."""
+        """The owner that was found a moment ago; it answers itself if it no longer has the session."""
         place, at = self._found.get(session_id, (None, 0.0))
         return place if time.monotonic() - at < _FRESH else None
 
@@ -208,7 +208,7 @@ class ClusterHandler:
         try:
             place = suspect or await self._ownership.find(session_id)
         except ClusterUnavailable:
-            # Without Redis nobody can take the session over: who had it last has it still, if it lives.
+            # Without Redis no node can take the session over: its last owner still has it, if that lives.
             place, _ = self._found.get(session_id, (None, 0.0))
             if place is None:
                 raise
@@ -234,7 +234,7 @@ class ClusterHandler:
         refuse(responder, 503, BUSY, sentence, _request_id(request), headers=(retry_after(_AGAIN),))
 
     def _lost(self, request: Request, responder: Responder) -> None:
-        """Answer a POST whose node ended while it was there: a call like others that died with it."""
+        """Answer a POST whose node died with the request: its call is lost like all others there."""
         request_id = _request_id(request)
         if request_id is None:
             self._later(request, responder, _SILENT)

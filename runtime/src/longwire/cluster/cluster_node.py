@@ -25,7 +25,7 @@ logger: Final = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class ClusterSessions:
-    """The sessions of a node, and who has which."""
+    """The sessions of a node, and the owners of all sessions."""
 
     sessions: Sessions
     ownership: SessionOwnership
@@ -64,7 +64,7 @@ class ClusterNode:
 
     @property
     def name(self) -> str:
-        """The same at all nodes of the cluster, and at no other's."""
+        """A name that all nodes of the cluster share, and no other cluster has."""
         return f"{self.nodes.link.key()}:{self.keys.fingerprint}"
 
 

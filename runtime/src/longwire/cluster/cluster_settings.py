@@ -33,7 +33,7 @@ _OTHERS: Final = 0o007  # permissions of everybody
 
 @dataclass(frozen=True, slots=True)
 class ClusterKeys:
-    """What the nodes of one cluster sign and seal with."""
+    """The keys with which the nodes of one cluster sign and seal."""
 
     forwarding: bytes = field(repr=False)  # requests that one node passes on to another
     request_state: bytes = field(repr=False)  # of calls that take several rounds
@@ -71,7 +71,7 @@ def read_secret(path: Path) -> bytes:
 
 
 def secret_oversight(path: Path) -> str | None:
-    """What is wrong with a secret's file that can be used; None: nothing."""
+    """A sentence about a fault of a secret's file that can be used; None: there is none."""
     try:
         mode = path.stat().st_mode
     except OSError:
@@ -90,7 +90,7 @@ _HOST: Final = re.compile(r"[A-Za-z0-9._-]+|[0-9A-Fa-f:.]+")
 
 @dataclass(frozen=True, slots=True)
 class ClusterSettings:
-    """What a node needs to know of its cluster."""
+    """The settings of a node in its cluster."""
 
     redis: str = field(repr=False)  # a URL, which may have a password in it
     node: str  # this node's label
@@ -100,7 +100,7 @@ class ClusterSettings:
 
     @classmethod
     def of(cls, settings: Settings) -> ClusterSettings | None:
-        """Those of a server; None: it is alone. Raises SettingsError, or MissingExtra."""
+        """The cluster settings of a server; None: it is alone. Raises SettingsError, or MissingExtra."""
         if settings.cluster_redis is None:
             return None
         for name, check in CHECKS.items():

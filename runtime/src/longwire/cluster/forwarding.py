@@ -22,7 +22,7 @@ logger: Final = logging.getLogger(__name__)
 
 REFUSED: Final = "longwire-refused"  # in an answer: the node has not looked at the request, and why
 HEAD_SECONDS: Final = 10.0  # for the head of an answer; calls that take longer answer with events long before
-LOOK_SECONDS: Final = 2.0  # of silence, after which it is asked whether the other node lives
+LOOK_SECONDS: Final = 2.0  # of silence, after which Redis is asked whether the other node lives
 _AHEAD: Final = 64 << 10  # bytes that a client has not taken, above which no more are read
 _EVENTS: Final = "text/event-stream"
 # Headers that the answer of this node has by itself.
@@ -94,7 +94,7 @@ class Forwarder:
             passage.close()
 
     async def _watch(self, passage: _Passage, place: Place) -> None:
-        """Wait for the outcome. A machine that is cut off ends no connection: its silence is looked into."""
+        """Wait for the outcome. A machine that is cut off ends no connection, so silence is looked into."""
         look = self._look_seconds
         while not passage.outcome.done():
             await asyncio.wait([passage.outcome], timeout=look)
@@ -105,7 +105,7 @@ class Forwarder:
                     passage.look()
 
     def end_gone(self, gone: Holders) -> None:
-        """End what is being passed on for those who may no longer come."""
+        """End the requests under way of principals whose tokens are no longer valid."""
         for passage in list(self._under_way):
             if gone.include(passage.request.principal):
                 passage.cut_short()
@@ -168,11 +168,11 @@ class _Passage:
 
     @property
     def silence(self) -> float:
-        """Seconds since the other node was heard; what its client doesn't read is the client's matter."""
+        """Seconds since the other node was heard; 0 while reading is paused for a slow client."""
         return 0.0 if self._paused else self._clock() - self._heard
 
     def look(self) -> None:
-        """Give up an answer that has no sign of life, though its node does."""
+        """Give up an answer without a sign of life, although its node lives."""
         if self._streams and self.silence > self._longest:
             self._responder.end()
             self._end(Outcome.ANSWERED)
@@ -180,7 +180,7 @@ class _Passage:
             self._end(Outcome.SILENT)
 
     def cut_short(self) -> None:
-        """End a stream now; an answer without one is there in a moment, or becomes one."""
+        """End a stream of events now; any other answer arrives in a moment, or becomes a stream."""
         if self._streams:
             self._responder.end()
             self._end(Outcome.ANSWERED)

@@ -1,11 +1,11 @@
 """The nodes of a cluster: each has a lease in Redis, and is alive as long as it renews that.
 
 A lease names the process that has it (its incarnation), so a node that was restarted is another one. No
-clock but Redis's own says when it ends. A node that was paused, or that Redis was gone for, may have lost it,
-and others may have its sessions since: those who care are told when it has one again.
+clock but Redis's own says when it ends. A node that was paused or cut off from Redis may have lost its lease,
+and others may have its sessions since: on_return() calls functions when the node has a lease again.
 
-Each lease has a fingerprint of the cluster's secret. A node with another secret than those that live gets
-none: the others would refuse all that it passes on.
+Each lease has a fingerprint of the cluster's secret. A node whose secret isn't that of the living nodes gets
+no lease: they would refuse all requests that it passes on.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ BEAT: Final = 0.5  # seconds between two renewals
 _PATIENCE: Final = 2.0  # seconds at the start for the lease of the process before this one to end
 _LISTED: Final = 3600.0  # seconds that a dead node is still listed
 
-# What something else has written where a lease should be counts as none.
+# A value that something else has written in a lease's place counts as no lease.
 LEASE_AT: Final = """
 local function lease_at(key)
     local text = redis.pcall('GET', key)
@@ -128,7 +128,7 @@ class Nodes:
         self._refusal: str | None = None  # why the last renewal failed, if it did
         self._since = 0.0
         self._beat = beat
-        self._renewed = -lease  # the clock's time before which the lease was asked for last with success
+        self._renewed = -lease  # the clock's time at which the last successful renewal was sent
         self._lost = False
         self._task: asyncio.Task[None] | None = None
         self._run_id = ""
@@ -136,7 +136,7 @@ class Nodes:
 
     @property
     def owner(self) -> str:
-        """What the sessions of this process have as their owner."""
+        """The owner that sessions of this process have in Redis."""
         return f"{self.label}:{self.incarnation}"
 
     @property
@@ -146,7 +146,7 @@ class Nodes:
 
     @property
     def problem(self) -> str | None:
-        """What operators should know: Redis can't be used, or this node has no lease; None: all is well."""
+        """A sentence for operators: Redis can't be used, or this node has no lease; None: all is well."""
         link = self.link
         if not link.healthy:
             return f"Redis at {link.address} doesn't answer ({link.problem}): which nodes live is not known"
@@ -169,7 +169,7 @@ class Nodes:
         deadline = time.monotonic() + _PATIENCE
         while True:
             try:
-                await self.link.call("PING")  # to whose refusal Redis gives a reason that people understand
+                await self.link.call("PING")  # Redis refuses a PING with a reason that people understand
                 answer = await self._renew()
             except ClusterUnavailable:
                 raise SettingsError(
@@ -203,7 +203,7 @@ class Nodes:
         self.left = True
         task, self._task = self._task, None
         while task is not None and not task.done():
-            task.cancel()  # again and again: redis-py swallows one that comes while it connects
+            task.cancel()  # again and again: redis-py swallows a cancellation that comes while it connects
             await asyncio.wait([task], timeout=0.1)
         if self._renewed > 0:
             self._renewed = -self.lease
@@ -323,7 +323,7 @@ def _status(label: str, at: float, lease: bytes | None) -> NodeStatus:
 
 
 def parse_lease(text: bytes | None) -> dict[str, Any]:
-    """What a lease says; nothing if there is none, or something else has written there."""
+    """The fields of a lease; none if there is no lease, or something else has written there."""
     try:
         found = parse_json(text or b"{}")
     except ValueError:

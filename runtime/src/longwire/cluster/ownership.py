@@ -1,4 +1,4 @@
-"""Which node has a session, and how it comes to this one: owners in Redis, changed by scripts alone.
+"""The owners of sessions, which Redis has and only scripts change, and how a node takes a session over.
 
 A session's hash names its owner: a node and its incarnation. While that process has its lease (nodes.py), the
 session is its own. After that, whoever asks first has it, under a higher fence: what the old owner still
@@ -87,12 +87,12 @@ class SessionOwnership:
         self._takings: dict[str, asyncio.Task[Session | None]] = {}
         self._unread: set[str] = set()  # sessions that were taken over, or may be, and could not be read yet
         self._looking: asyncio.Task[None] | None = None  # for sessions that others have by now
-        self.on_adopted: Callable[[Session], None] = lambda _: None  # is told of each that was taken over
+        self.on_adopted: Callable[[Session], None] = lambda _: None  # called with each session taken over
         journal.on_refused = self._refused
         nodes.on_return(self._returned)
 
     async def find(self, session_id: str) -> Place | None:
-        """Who has a session, this node included; None: there is no such session."""
+        """The owner of a session, which may be this node; None: there is no such session."""
         if session_id in self._sessions:
             return self._here()
         if not _ID.fullmatch(session_id):
@@ -214,14 +214,14 @@ class SessionOwnership:
         return session
 
     async def _forget(self, session_id: str) -> None:
-        """Remove what is no session from Redis. A node that has it in memory stores it again."""
+        """Remove a damaged session from Redis; a node that has it in memory stores it again."""
         await self._link.call("DEL", *self._store.keys(session_id))
         self._unread.discard(session_id)
         self._sessions.counters.journal_failures += 1
         self._store.note_damage(session_id)
 
     def _keys(self, session_id: str) -> list[str]:
-        """What the scripts look at: the session's hash, and the name of Redis's data."""
+        """The keys that the scripts read: the session's hash, and the name of Redis's data."""
         return [self._store.keys(session_id)[0], self._link.key("data")]
 
     def _here(self) -> Place:
@@ -229,7 +229,7 @@ class SessionOwnership:
         return Place(nodes.label, nodes.incarnation, nodes.address, alive=True)
 
     def _check_absent(self, data: bytes) -> None:
-        """Raise ClusterUnavailable where a session that is not in Redis may be stored again by its owner."""
+        """Raise ClusterUnavailable while the owner of a session missing in Redis may still store it again."""
         nodes = self._nodes
         if data != nodes.data or time.monotonic() - nodes.changed_at < _SETTLING:
             raise ClusterUnavailable(_SETTLES)
@@ -237,14 +237,14 @@ class SessionOwnership:
     # ---- sessions that are another's by now ---------------------------------------------------------
 
     def _refused(self, session_id: str, fence: int, refusal: Refusal) -> None:
-        """Hear that Redis did not take changes of a session of this node."""
+        """Handle changes of this node's session that Redis refused."""
         session = self._sessions.get(session_id)
         if session is None:
             self._journal.let_go(session_id)
         elif refusal == "moved":
             self._move(session)
         elif self._nodes.holds_lease and self._looking is None:
-            # Nobody else could end it: Redis has lost it.
+            # Only this node could have ended it, so Redis has lost it.
             self._journal.replace(session.snapshot())
         # Otherwise it may have moved and ended there: _look_after() finds out.
 
@@ -277,7 +277,7 @@ class SessionOwnership:
                 for session in part:
                     self._journal.replace(session.snapshot())
                 await self._stored(_READ)
-            # Others store theirs again too. Of two who believe to have a session, the later owner has it.
+            # Other nodes store theirs again too. Where two nodes hold one session, the later owner keeps it.
             await asyncio.sleep(2 * self._nodes.lease)
             lost_at = -inf
         for part in self._parts(_SLICE):
@@ -290,19 +290,19 @@ class SessionOwnership:
             yield [session for session in sessions[first : first + size] if session.ended is None]
 
     async def _lease_held(self) -> None:
-        """Wait until Redis answers, if it is gone again: what waits for it is bounded."""
+        """Wait until Redis answers, if it is gone again: room for unstored changes is bounded."""
         while not self._nodes.holds_lease:
             await asyncio.sleep(self._nodes.lease / 3)
 
     async def _check(self, sessions: list[Session], lost_at: float) -> None:
-        """End those that another node has, and those that ended there while this one had no lease."""
+        """End sessions that another node has, and those that ended there while this node had no lease."""
         commands = [("HMGET", self._store.keys(session.id)[0], "owner", "fence") for session in sessions]
         while True:
             try:
                 answers: list[Any] = await self._link.calls(commands)
                 break
             except DamagedKey:
-                if len(sessions) == 1:  # Redis has nothing of its owner: this node stores it again
+                if len(sessions) == 1:  # Redis has no owner of it: this node stores it again
                     self._journal.replace(sessions[0].snapshot())
                     return
                 for session in sessions:
@@ -325,7 +325,7 @@ class SessionOwnership:
 
     @property
     def _clock_lag(self) -> float:
-        """Added to times of the sessions' clock it gives those of time.monotonic()."""
+        """The seconds to add to times of the sessions' clock for those of time.monotonic()."""
         return time.monotonic() - self._sessions.clock()
 
     async def _stored(self, within: float) -> None:

@@ -55,7 +55,7 @@ class PeerConnection(asyncio.Protocol):
         self._transport.write(data)
 
     def pause(self) -> None:
-        """Read no more for now; where all has arrived, nothing."""
+        """Read no more for now; does nothing once the whole response has arrived."""
         if self._transport is not None and self._receiver is not None:
             self._transport.pause_reading()
 
@@ -156,7 +156,7 @@ class PeerConnections:
                 _, made = await asyncio.get_running_loop().create_connection(
                     lambda: PeerConnection(self, address), parts.hostname or "", parts.port or 0
                 )
-        except (OSError, ValueError) as error:  # also what timeouts raise
+        except (OSError, ValueError) as error:  # timeouts raise these too
             raise Unreachable(f"{address} can't be reached: {type(error).__name__}") from None
         return made
 
@@ -191,6 +191,6 @@ class PeerConnections:
                 del self._idle[connection.address]
 
     def close(self) -> None:
-        """Drop all connections; who waits for a response is told that it broke off."""
+        """Drop all connections; receivers that wait for a response are told that it broke off."""
         for connection in list(self._open):
             connection.drop()

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 WAIT: Final = 0.5  # seconds for a command, and for a connection
 MOST_CONNECTIONS: Final = 32  # of a node, the one for messages included
 
-# Times WAIT: in an event loop redis-py's own limits end after those of a command (redis_link.py).
+# redis-py's own limits in an event loop, in units of WAIT: longer than those of commands (redis_link.py).
 _LATER: Final = 4
 
 _FORMS: Final = "write redis://HOST:PORT/NUMBER, rediss:// for TLS, or unix:///PATH"
@@ -52,7 +52,7 @@ class RedisAddress:
     def client(self) -> redis.asyncio.Redis:
         """Connections for an event loop, made when they are needed. Nothing is tried twice.
 
-        A command's limit is its caller's: redis-py's own end later, and bound connecting and messages.
+        The caller limits the time of a command. redis-py's own, longer limits bound connecting and messages.
         """
         from redis.asyncio import BlockingConnectionPool, Redis
         from redis.asyncio.retry import Retry

@@ -29,11 +29,11 @@ LABEL: Final = re.compile(r"[a-z0-9]{1,16}")
 _BEAT: Final = 0.5  # seconds between two looks at Redis
 _PARTS: Final = 5  # in which the time of a call is counted
 _MOST_LATE: Final = 20  # parts that ended late, after which each counts
-_QUEUE: Final = 10  # times as long as for an answer is waited for a connection while Redis answers
+_QUEUE: Final = 10  # times the wait for an answer: the wait for a connection while Redis answers others
 _SILENCE: Final = 60.0  # seconds between warnings of commands that Redis refuses, or that got no connection
 _REACH: Final = "start it, or correct its address"
 _SILENT: Final = "the nodes' shared store doesn't answer: try again in a few seconds"
-# What Redis and Lua say of a key of another type, and of what is no number. Not that Redis is full or loads.
+# Errors of Redis and Lua about a key of another type, or a value that is no number; not about Redis's state.
 _DAMAGE: Final = re.compile(r"WRONGTYPE|not an integer|would overflow|attempt to |bad argument")
 _NAME: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}")  # no colon: keys of one cluster could be another's
 
@@ -60,7 +60,7 @@ class RedisLink:
         self._shas: dict[str, str] = {}
         self._beat: asyncio.Task[None] | None = None
         self._turns = asyncio.Semaphore(MOST_CONNECTIONS - 1)  # one is that of messages
-        self._refused = self._crowded = -_SILENCE  # when that was last told
+        self._refused = self._crowded = -_SILENCE  # when each was last logged
         self._denied = False  # for lack of the right password
         self._on_back: list[Callable[[], None]] = []
 
@@ -74,7 +74,7 @@ class RedisLink:
     async def close(self) -> None:
         """End all connections. May be called again."""
         while self._beat is not None and not self._beat.done():
-            self._beat.cancel()  # again and again: redis-py swallows one that comes while it connects
+            self._beat.cancel()  # again and again: redis-py swallows a cancellation while it connects
             await asyncio.wait([self._beat], timeout=_BEAT / 5)
         await self._messages.close()
         try:
@@ -154,7 +154,7 @@ class RedisLink:
         return await self._client.execute_command(*command)  # type: ignore[no-untyped-call]
 
     async def _bounded(self, run: Callable[[], Any], within: float | None, *, is_proof: bool = True) -> Any:
-        """What `run` returns. Not all proves that Redis is back: it publishes while it loads its data."""
+        """The result of `run`. `is_proof`: it shows that Redis is back; publishing works while it loads."""
         from redis import exceptions
 
         has_turn, returns, healthy = False, self.returns, self.healthy
@@ -175,7 +175,7 @@ class RedisLink:
             if not has_turn:
                 raise self._crowd() from error
             self._gone(error)
-            # Others that wait in the pool may be as dead, and each would cost a call.
+            # Other idle connections of the pool may be dead too, and each would cost a call.
             await self._client.connection_pool.disconnect(inuse_connections=False)
             raise ClusterUnavailable(_SILENT) from error
         except exceptions.RedisError as error:  # it answers, but not to this
@@ -217,7 +217,7 @@ class RedisLink:
         """See whether Redis answers, which process of it, and what time it has."""
         began = time.monotonic()
         try:
-            # While it loads its data Redis answers the others, and refuses PING like all that is of use.
+            # While it loads its data Redis answers TIME and INFO, and refuses PING like all useful commands.
             _, (seconds, micros), info = await self.calls([("PING",), ("TIME",), ("INFO", "server")])
         except ClusterUnavailable:
             return
@@ -233,7 +233,7 @@ class RedisLink:
         self.problem = str(error) or type(error).__name__
         self._denied = _is_denied(error)
         before, self._healthy = self._healthy, False
-        if before:  # at the start, whoever opens it says what is wrong
+        if before:  # at the start, the caller of open() says what is wrong
             logger.warning(
                 "Redis at %s doesn't answer (%s): sessions of this node go on from memory, others wait",
                 self.address,
@@ -355,7 +355,7 @@ def check_label(node: str) -> str:
 
 
 def check_prefix(prefix: str) -> str:
-    """What keys begin with, checked; raises SettingsError."""
+    """The prefix of keys, checked; raises SettingsError."""
     if not _NAME.fullmatch(prefix):
         raise SettingsError(
             f"the cluster's prefix '{prefix[:64]}' can't begin keys: write 1 to 64 of A-Z a-z 0-9 _ . -"

@@ -79,9 +79,9 @@ class RedisMessages:
     async def _quietly(self, work: Awaitable[Any]) -> None:
         try:
             await work
-        except ClusterUnavailable:  # who called has logged it
+        except ClusterUnavailable:  # the link has logged it
             self.dropped += 1
-        except Exception:  # of a subscription: the reader makes another connection, with all of them
+        except Exception:  # a subscription failed: the reader connects again, with all of them
             logger.debug("Redis did not take a subscription", exc_info=True)
 
     async def _read(self) -> None:

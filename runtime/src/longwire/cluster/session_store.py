@@ -285,7 +285,7 @@ def _parts(changes: Mapping[str, SessionChanges]) -> Iterator[dict[str, SessionC
 def _session(
     session_id: str, fields: Mapping[bytes, bytes], entries: Sequence[Any], last_seen: float
 ) -> StoredSession:
-    """A session as Redis has it. What no node has written raises one of _UNREADABLE."""
+    """A session as Redis has it; raises one of _UNREADABLE where no node has written it."""
     record = SessionRecord(
         id=session_id,
         principal=fields[b"principal"].decode(),

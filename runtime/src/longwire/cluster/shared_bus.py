@@ -53,7 +53,7 @@ class SharedSubscriptionBus:
         return self._local.subscribe(listener)
 
     async def close(self) -> None:
-        """Hear of no more events of others."""
+        """End the subscription to other nodes' events."""
         for undo in self._undo:
             undo()
         await self._tasks.end()

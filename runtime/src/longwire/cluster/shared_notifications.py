@@ -3,8 +3,8 @@
     worker ─► notify() ─┬─ a session of this node ─► its log
                         └─ another's, or all ─► Redis ─► every node ─► the logs of those that it has
 
-The number of the last one that a session was given is stored with its events. So a session that moves, or
-whose node is dead for a while, is given what it missed by the node that continues it, and nothing twice.
+The number of a session's last notification is stored with its events. So when a session moves, or its node is
+dead for a while, the node that continues it gives it the notifications that it missed, and none twice.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ logger: Final = logging.getLogger(__name__)
 Answer: TypeAlias = Callable[[NotifyOutcome], None]
 
 LONGEST: Final = 64 << 10  # bytes of one that goes to other nodes
-KEPT: Final = 1000  # that sessions which move may have missed
+KEPT: Final = 1000  # notifications that a session may have missed while it moved
 _NAME: Final = "notifications"  # of the stream, and of the channel that wakes the nodes
-_WAITING: Final = 1000  # that are on their way to Redis
+_WAITING: Final = 1000  # notifications on their way to Redis
 _LOOK: Final = 1.0  # seconds between two looks, where the channel says nothing
-_PART: Final = 100  # that are read at once
+_PART: Final = 100  # notifications that are read at once
 _DOUBT: Final = 0.5  # seconds: half of what Redis may take to say its time
 _SHIFT: Final = 1_000_000  # an id of Redis (milliseconds-count) as one number
 
@@ -53,7 +53,7 @@ class _Kept(NamedTuple):
 
 
 class SharedNotifications:
-    """What workers of this node send to sessions of all nodes, and those of others to this one's."""
+    """Passes notifications of its workers to sessions of all nodes, and those of other nodes to its own."""
 
     def __init__(
         self, link: RedisLink, sessions: Sessions, ownership: SessionOwnership, *, ttl: float
@@ -83,7 +83,7 @@ class SharedNotifications:
         await self._tasks.end()
 
     async def notify(self, session_id: str | None, payloads: list[bytes], answer: Answer) -> None:
-        """Tell one session or (None) all, wherever they are; `answer` is called with what became of it.
+        """Tell one session or (None) all, wherever they are; `answer` is called with the outcome.
 
         Waits while the store or Redis is slow.
         """
@@ -93,7 +93,7 @@ class SharedNotifications:
             await self._waiting.put((session_id, payloads, answer))  # behind those that came before
 
     def give_missed(self, session: Session) -> None:
-        """Give a session that was another node's what it has missed."""
+        """Give a session that came from another node the notifications that it missed."""
         for one in self._kept:
             if one.session_id in (None, session.id):
                 session.notify_once(one.number, one.payloads)
@@ -171,7 +171,7 @@ class SharedNotifications:
                     await self._take(_kept(id, entry))
 
     def _note_damage(self) -> None:
-        """Tell of the first that something else has written."""
+        """Log the first entry that something else has written."""
         if not self._damage_told:
             self._damage_told = True
             sentence = (

@@ -56,7 +56,7 @@ class SharedAllowances:
         self._clock = clock
         self._shares: OrderedDict[tuple[Hashable, Rate], _Share] = OrderedDict()
         self._alone = Allowances(clock)  # while Redis is gone
-        self._charges = RunningTasks()  # that take, and whose answer nobody waits for
+        self._charges = RunningTasks()  # questions to Redis whose answer nobody waits for
 
     async def take(self, holder: Hashable, rate: Rate) -> float:
         """Take one; returns the seconds to wait if there is none."""

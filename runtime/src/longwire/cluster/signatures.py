@@ -34,7 +34,7 @@ WINDOW: Final = 30.0  # seconds that a signature counts, before and after its ti
 _VERSION: Final = "v1"
 _MOST_NONCES: Final = 200_000  # of one window: more requests can't be told from replays
 
-# Of the connection between client and node, or meant for that node alone: never passed on.
+# Headers about the connection of client and node, or for that node alone: never passed on.
 _OWN: Final = frozenset(
     {
         "host",
@@ -56,7 +56,7 @@ _OWN: Final = frozenset(
 
 
 class BadSignature(Exception):
-    """A request that no other node made for this one, now: a word for counters, and the reason."""
+    """A request that isn't a fresh one of another node for this one: a word for counters, and the reason."""
 
     def __init__(self, word: str, reason: str) -> None:
         super().__init__(reason)
@@ -70,7 +70,7 @@ def unsigned() -> BadSignature:
 
 @dataclass(frozen=True, slots=True)
 class Sender:
-    """On whose behalf a request was passed on, and by whom."""
+    """The node that passed a request on, and the client on whose behalf."""
 
     node: str
     principal: Principal
@@ -122,7 +122,7 @@ class SignatureVerifier:
         self._turn = clock() + 2 * WINDOW  # when the older ones are forgotten
 
     def check(self, request: Request) -> Sender:
-        """Who sends a request; raises BadSignature."""
+        """The sender of a request; raises BadSignature."""
         given = request.headers.get(FORWARDED)
         if given is None:
             raise unsigned()
@@ -162,7 +162,7 @@ class SignatureVerifier:
 
 
 def _mac(key: bytes, fields: list[str] | tuple[str, ...], request: Request) -> str:
-    """The code over a request. Every part has its length before it, so that none passes for two."""
+    """The MAC of a request. Each part has its length before it, so that no part passes for two."""
     found = hmac.new(key, digestmod="sha256")
     headers = sorted(passed_headers(request.headers).items())
     body = hashlib.sha256(request.body).hexdigest()
@@ -175,7 +175,7 @@ def _mac(key: bytes, fields: list[str] | tuple[str, ...], request: Request) -> s
 
 
 def _document(request: Request) -> str:
-    """Who sent a request, as text without blanks."""
+    """The principal and address of a request, as text without blanks."""
     principal = request.principal
     document: dict[str, Any] = {
         "key": principal.key,

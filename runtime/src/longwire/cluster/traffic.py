@@ -1,6 +1,6 @@
 """The traffic between this node and the others, put together around the node's own handler.
 
-The port for other nodes hands signed requests to that handler, never on. Everything else is refused there,
+The port for other nodes hands signed requests to that handler, never to a third node. All others are refused,
 counted and logged. No other port looks at these signatures.
 """
 
@@ -147,7 +147,7 @@ async def traffic(
 
 
 class Liveness:
-    """Says whether a node lives, as far as is known: where Redis doesn't answer, it does."""
+    """Says whether a node lives, as far as is known: while Redis doesn't answer, every node does."""
 
     def __init__(self, nodes: Nodes, clock: Callable[[], float] = time.monotonic) -> None:
         self._nodes = nodes

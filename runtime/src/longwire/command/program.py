@@ -37,7 +37,7 @@ class Parser(argparse.ArgumentParser):
 
 
 class TerminalLines:
-    """Sentences and columns that fit the terminal; as long as they are elsewhere."""
+    """Sentences and columns folded to the terminal's width; unfolded where the output is no terminal."""
 
     def __init__(self, stream: TextIO) -> None:
         self.terminal = stream.isatty()

@@ -1,4 +1,4 @@
-"""What `--check` prints: every key with its value and where it comes from, as TOML or JSON."""
+"""The output of `--check`: every key with its value and where it comes from, as TOML or JSON."""
 
 from __future__ import annotations
 

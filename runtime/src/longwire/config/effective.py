@@ -22,7 +22,7 @@ SourceKind: TypeAlias = Literal["flag", "variable", "file", "default"]
 
 
 class Source(NamedTuple):
-    """Where a value comes from."""
+    """The origin of a value: an option, a variable, the file or the default."""
 
     kind: SourceKind
     name: str = ""  # of the option, the variable or the file

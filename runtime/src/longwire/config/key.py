@@ -31,7 +31,7 @@ class Problems:
 
     @contextmanager
     def noted(self, *paths: str) -> Iterator[None]:
-        """Go on behind the block if it raises SettingsError; the values of these keys can't be used then."""
+        """Note a SettingsError of the block and go on behind it; these keys' values can't be used then."""
         try:
             yield
         except SettingsError as error:
@@ -48,7 +48,7 @@ class Problems:
 
 
 def unread() -> SettingsError:
-    """The error of one who needs a value that can't be used, about which all has been said."""
+    """The error of code that needs a value which can't be used; the problem itself was told already."""
     error = SettingsError("a value that is needed can't be used")
     error.problems = ()
     return error

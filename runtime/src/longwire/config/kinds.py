@@ -301,7 +301,7 @@ FOLDERS: Final = Kind(
     option=lambda name: _folders([name]),
     many=True,
 )
-# As named, for sentences about it; shown so that it can be used anywhere.
+# The path as it was typed, for sentences about it; shown whole, so that it works from any folder.
 FILE: Final = Kind(_path, _path, "FILE", plain=whole_path)
 PATH: Final = Kind(
     lambda value, base: str(_path(value, base)),

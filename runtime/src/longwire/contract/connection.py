@@ -9,7 +9,7 @@ from longwire.contract.frames import FrameDecoder
 
 
 class FrameConnection(asyncio.Protocol):
-    """What both ends have in common. It is made for one connection, on the running loop."""
+    """The common part of both ends. Made for one connection, on the running loop."""
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()

@@ -68,7 +68,7 @@ class Field(NamedTuple):
 
 
 class EnvelopeKind(NamedTuple):
-    """How one event is read: its record, its fields in the record's order, and what else has to hold."""
+    """The form of one event: its record, its fields in the record's order, and a further check."""
 
     record: Callable[..., Any]
     fields: tuple[Field, ...]
@@ -76,7 +76,7 @@ class EnvelopeKind(NamedTuple):
 
 
 def _reply_problem(reply: Json) -> str | None:
-    """What is wrong with the reply of JSON-RPC to a request."""
+    """A sentence about a fault in the JSON-RPC reply to a request; None: there is none."""
     if reply.get("jsonrpc") != "2.0":
         return "has no 'jsonrpc' of \"2.0\""
     if "method" in reply:
@@ -235,13 +235,13 @@ FROM_WORKER: Final[Mapping[str, EnvelopeKind]] = {
 
 
 def from_runtime(text: bytes) -> FromRuntime:
-    """What a frame of the runtime says; raises FrameError and EnvelopeError."""
+    """The envelope in a frame of the runtime; raises FrameError and EnvelopeError."""
     found: FromRuntime = _read(FROM_RUNTIME, decode(text))
     return found
 
 
 def from_worker(text: bytes) -> FromWorker:
-    """What a frame of a worker says; raises FrameError and EnvelopeError."""
+    """The envelope in a frame of a worker; raises FrameError and EnvelopeError."""
     check_values(text)
     found: FromWorker = _read(FROM_WORKER, decode(text))
     return found
@@ -288,8 +288,8 @@ def _each(kind: EnvelopeKind, document: Json) -> list[Any]:
     return values
 
 
-# The two events on the way of every call. Their fields have few types each, so there are few combinations;
-# and those of one have another number than those of the other.
+# The two events that every call has. Their fields have few types each, so there are few combinations; the
+# two have different numbers of fields, so no combination fits both.
 _TAKES: Final[Mapping[Callable[..., Any], Callable[[Json], tuple[Any, ...]]]] = {
     kind.record: itemgetter(*(field.name for field in kind.fields))
     for kind in (FROM_RUNTIME["message"], FROM_WORKER["result"])

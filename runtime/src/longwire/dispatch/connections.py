@@ -73,7 +73,7 @@ class EnvelopeConnection(Connection):
 
 
 class SessionOutbound:
-    """What a server sends to a session's client outside of its calls: it goes to a GET, or waits for one."""
+    """Sends a server's messages outside of calls to a session's client: over a GET, or once there is one."""
 
     __slots__ = ("_session",)
 

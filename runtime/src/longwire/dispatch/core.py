@@ -1,4 +1,4 @@
-"""What the handlers of both eras share: the server, its dispatcher, heartbeats and timers.
+"""The parts that handlers of both eras share: the server, its dispatcher, heartbeats and timers.
 
 A `Dispatch` runs the requests of clients, in this process or in workers.
 """
@@ -42,15 +42,15 @@ class Dispatch(Protocol):
         ...
 
     def end_gone(self, gone: Holders) -> None:
-        """Cancel the requests of those who may no longer come."""
+        """Cancel the requests of principals whose tokens are no longer valid."""
         ...
 
     def clean_up(self, connection: Connection) -> None:
-        """Call what handlers have left for the end of a connection."""
+        """Call the functions that handlers registered for the end of a connection."""
         ...
 
     def session_ended(self, session_id: str, reason: str) -> None:
-        """Tell those who may keep something of a session that it has ended."""
+        """Tell workers, which may keep data of a session, that it has ended."""
         ...
 
     async def close(self) -> None:
@@ -71,7 +71,7 @@ class Core:
         later: Later | None = None,
         dispatch: Dispatch | None = None,
     ) -> None:
-        """`later` sets timers, if not the loop's; `dispatch` runs the requests, if not this process."""
+        """`later` sets timers in place of the loop; `dispatch` runs the requests in place of this process."""
         self.serving = serving
         self.counters = counters
         self.dispatcher = dispatch or Dispatcher(serving)

@@ -157,7 +157,7 @@ class Dispatcher:
         self._closing.spawn(aclose_shielded(connection))
 
     def session_ended(self, session_id: str, reason: str) -> None:
-        """A session's handlers are of this process, and clean_up() is for them."""
+        """Do nothing: handlers of this process are told by clean_up()."""
 
     async def close(self) -> None:
         self.turn.end()

@@ -1,9 +1,8 @@
-"""How a runtime leaves: its streams are told when to come back, its sessions are given up, nothing is lost.
+"""Draining a runtime: clients are told when to come back, sessions are given up, and nothing is lost.
 
     begin ─► calls in flight go on, new ones wait if others will have the session ─► leave ─► all go elsewhere
 
-What a client has not taken by then stays in the store, for the server
-that continues its session.
+Messages that a client hasn't taken by then stay in the store, for the server that continues its session.
 """
 
 from __future__ import annotations
@@ -60,7 +59,7 @@ class Draining:
         self._held: list[tuple[Request, Responder]] = []
 
     def local(self, inner: Handler) -> Handler:
-        """The handler of this node's own sessions; new calls wait while it drains, if others will go on."""
+        """The handler of this node's own sessions; new calls wait while it drains, if other nodes go on."""
 
         def handle(request: Request, responder: Responder) -> None:
             if self._phase == "serving" and self._is_better_elsewhere(request):
@@ -75,7 +74,7 @@ class Draining:
         return handle
 
     def public(self, inner: Handler) -> Handler:
-        """The handler of a whole port. From when sessions are given up, it must not find or take them."""
+        """The handler of a whole port. It holds requests once sessions are given up: none may find one."""
 
         def handle(request: Request, responder: Responder) -> None:
             (self._when_free if self._phase in ("leaving", "left") else inner)(request, responder)
@@ -122,8 +121,8 @@ class Draining:
     def _elsewhere(self, request: Request, responder: Responder, sentence: str = _SENTENCE) -> None:
         """Send a request to another server.
 
-        To 421 proxies may send any request again, at once, to another node (RFC 9110, 15.5.20): it was not
-        carried out. A node that passed it on looks for its session again.
+        After a 421 proxies may send any request again, at once, to another node (RFC 9110, 15.5.20): it was
+        not carried out. A node that passed it on looks for its session again.
         """
         message = _call(request)
         request_id = None if message is None else message.id

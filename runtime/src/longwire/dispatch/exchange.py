@@ -1,8 +1,8 @@
 """One call: what its handler sends to the client, and the form that the answer takes.
 
 An exchange is the SDK's DispatchContext. Over HTTP its answer is JSON if nothing is sent before it, and
-otherwise the last of a stream of events. In a session that stream can be resumed, so a client that leaves
-ends nothing; without a session it ends its call.
+otherwise the last of a stream of events. In a session that stream can be resumed, so a disconnect ends
+nothing; without a session it ends the call.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Later: TypeAlias = Callable[[float, Callable[[], None]], Cancellable]
 
 
 class _Incoming:
-    """What the SDK asks of anything that a client has sent, where nothing can be asked back."""
+    """The members that the SDK wants of any message of a client; here, nothing can be asked back."""
 
     __slots__ = ("request",)
 
@@ -112,7 +112,7 @@ class Exchange(_Incoming):
 
     @property
     def awaits_store(self) -> bool:
-        """Whether messages are not sent because they have to be stored first."""
+        """Whether messages wait to be stored before they can be sent."""
         return False
 
     def wait(self, task: Cancellable) -> None:

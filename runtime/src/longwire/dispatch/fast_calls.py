@@ -164,9 +164,9 @@ class FastCalls:
     async def _listed(
         self, params: object, run: _Run, context: ServerRequestContext[Any, Any]
     ) -> dict[str, Any]:
-        """A list as it was sent before to those who may see the same, or else as the runner makes it."""
+        """A list as it was sent before to clients with the same rights, or else as the runner makes it."""
         method = context.method
-        if context.params is not params or method not in self._lists:  # middleware has its own idea of it
+        if context.params is not params or method not in self._lists:  # middleware has changed them
             return await run(method, context.params)
         source = self._lists[method](context)
         key = method, context.protocol_version, id(source)
@@ -244,7 +244,7 @@ class FastCalls:
         return self._stamped(shaped, version)
 
     def _stamped(self, shaped: dict[str, Any], version: str) -> dict[str, Any]:
-        """The same with what every result of the stateless era has."""
+        """The same with the members that every result of the stateless era has."""
         if version not in _MODERN:
             return shaped
         if shaped.get("resultType") is None:
@@ -283,7 +283,7 @@ def _wrapped(middleware: ServerMiddleware[Any], call_next: CallNext) -> CallNext
 
 
 def _sealed(boundary: RequestStateBoundary, call_next: CallNext) -> CallNext:
-    """The same as the boundary, which has nothing to do for a call without a state that asks nothing."""
+    """The boundary, left out for calls without a state that ask nothing: it has nothing to do for these."""
 
     async def call(context: ServerRequestContext[Any, Any]) -> HandlerResult:
         if "requestState" in (context.params or ()):
@@ -328,7 +328,7 @@ def _with_texts(
 
 
 def _core_result(dumped: dict[str, Any], version: str) -> dict[str, Any]:
-    """A result by the rules of its version; the shape of an extension's own result is the extension's."""
+    """A result by the rules of its version; an extension's own result keeps its shape."""
     kind = dumped.get("resultType")
     if version in _MODERN and isinstance(kind, str) and kind not in CORE_RESULT_TYPES:
         return dumped
@@ -340,7 +340,7 @@ def _core_result(dumped: dict[str, Any], version: str) -> dict[str, Any]:
 
 
 def dumped(result: HandlerResult | ErrorData) -> dict[str, Any]:
-    """What a handler or middleware returned, as it is sent."""
+    """The result of a handler or middleware, as it is sent."""
     if isinstance(result, ErrorData):
         raise MCPError.from_error_data(result)
     if isinstance(result, BaseModel):

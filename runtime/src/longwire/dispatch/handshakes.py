@@ -81,7 +81,7 @@ class HandshakeExchange(HttpExchange):
         super().wait(task)
 
         def left() -> None:
-            if not self.is_over:  # no session should begin that nobody knows
+            if not self.is_over:  # no session should begin whose client has gone
                 task.cancel()
 
         self._responder.on_gone(left)

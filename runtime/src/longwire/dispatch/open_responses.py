@@ -1,4 +1,4 @@
-"""Responses that stay open: kept alive by comments, and ended with the tokens that they were opened with."""
+"""Responses that stay open: kept alive by comments, and ended when the token that opened them ends."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _Known = TypeVar("_Known")
 
 
 class _OpenResponses(Generic[_Known]):
-    """Open responses, and what is known of each. Those that have ended are forgotten now and then."""
+    """Open responses, each with a value. Those that have ended are forgotten now and then."""
 
     def __init__(self) -> None:
         self._open: dict[Responder, _Known] = {}
@@ -46,7 +46,7 @@ class Heartbeats(_OpenResponses[None]):
             self._timer = asyncio.get_running_loop().call_later(self._interval, self.beat)
 
     def discard(self, responder: Responder) -> None:
-        """Forget a stream whose answer is complete; with it goes the request."""
+        """Forget a stream whose answer is complete, so that its request is freed."""
         self._open.pop(responder, None)
 
     def beat(self) -> None:
@@ -73,7 +73,7 @@ class ProvenStreams(_OpenResponses[tuple[Principal, Stream]]):
             self._add(responder, (principal, stream))
 
     def end(self, gone: Holders) -> None:
-        """End the responses of those who may no longer come."""
+        """End the responses that were opened with these tokens."""
         for responder, (principal, stream) in list(self._open.items()):
             if gone.include(principal):
                 del self._open[responder]

@@ -24,7 +24,7 @@ from longwire.wire.replies import JSON, error_payload, notification_payload
 if TYPE_CHECKING:
     from longwire.dispatch.core import Core
 
-_MOMENT: Final = 0.1  # seconds that a client goes without an id to come back with
+_MOMENT: Final = 0.1  # seconds until a call without an answer begins events, with an id to come back with
 _ENDED: Final = "the session ended before the request did"
 
 
@@ -169,7 +169,7 @@ class SessionExchange(HttpExchange):
             return
         self.end()
         if self._reason == CANCELLED and self.stream is not None:
-            self.stream.finish()  # who cancels expects no answer; only a POST without events needs one
+            self.stream.finish()  # cancelling clients expect no answer; only a POST without events needs one
         elif self._reason == CANCELLED:
             self._answer(error_payload(self.request_id, REQUEST_CANCELLED, CANCELLED), 200, ())
         elif self.session.ended is None:

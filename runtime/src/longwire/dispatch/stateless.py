@@ -256,7 +256,7 @@ class Bare:
 def parsed(
     request: Request, responder: Responder, counters: RuntimeCounters
 ) -> PlainRequest | Message | None:
-    """The message in a body; None: it was refused, by its type unread: a page could send another unasked."""
+    """The message in a body; None: refused. Other types are not read: pages could send those unasked."""
     if (problem := body_problem(request.headers)) is not None:
         counters.refused["type"] += 1
         refuse(responder, 415, INVALID_REQUEST, problem)
@@ -272,7 +272,7 @@ def parsed(
 def negotiated(
     request: Request, responder: Responder, counters: RuntimeCounters, request_id: RequestId | None
 ) -> Accepted | None:
-    """What the client takes; None: its headers were refused."""
+    """The media types that the client takes; None: its headers were refused."""
     takes = accepted(request.headers.get("accept", ""))
     if not (takes.json and takes.events):
         counters.refused["accept"] += 1
@@ -307,7 +307,7 @@ def _count(core: Core, rejection: InboundLadderRejection) -> None:
 
 
 def _named_missing(rejection: InboundLadderRejection, headers: Mapping[str, str]) -> InboundLadderRejection:
-    """The same, with other words for a header that is not there: the SDK says that it doesn't match."""
+    """The same rejection, in other words if a header is missing: the SDK says that it doesn't match."""
     name = rejection.message.partition(" ")[0]
     if rejection.code != HEADER_MISMATCH or name not in ROUTING or name in headers:
         return rejection

@@ -74,7 +74,7 @@ _NO_SESSION: Final = "Bad Request: Missing session ID"
 _POST_ONLY: Final = "Method Not Allowed: a request of this protocol version is a POST"
 _LONGEST_HELLO: Final = 16 << 10  # bytes of what a session keeps of its client
 _FULL_SECONDS: Final = 5.0  # until a client should try again to open a stream
-_LEAST_REST: Final = 0.02  # seconds between two sweeps, for everything else
+_LEAST_REST: Final = 0.02  # seconds between two sweeps, left to everything else
 _LONGEST_REST: Final = 60.0
 _ALLOWED: Final = b"GET, POST, DELETE"
 
@@ -118,7 +118,7 @@ class Streamable:
             await self._core.close()
 
     def end_gone(self, gone: Holders) -> None:
-        """End the sessions of principals that may no longer come, and calls and streams of single tokens."""
+        """End the sessions of principals without a valid token, and calls and streams of single tokens."""
         for key in gone.keys:
             self._sessions.end_principal(key)
         self._proven.end(gone)
@@ -127,7 +127,7 @@ class Streamable:
     def handle(self, request: Request, responder: Responder) -> None:
         request.charge = self._charge
         version = request.headers.get(VERSION)
-        # A session says itself which version it agreed on, also to a client that names none that there is.
+        # A session knows its version, even if the client's header names one that doesn't exist.
         stateless = version in MODERN or (
             version is not None and version not in HANDSHAKE and SESSION_ID not in request.headers
         )
@@ -142,7 +142,7 @@ class Streamable:
             self._other(request, responder)
 
     def _charge(self, request: Request) -> Answer | None:
-        """Count a request that is refused here; the answer where its principal sends too many."""
+        """Count a request that is refused here; returns an answer if its principal sends too many."""
         error = self._serving.charge(request.principal)
         if error is None:
             return None

@@ -1,1 +1,1 @@
-"""Who may send requests: checks of Host, Origin and tokens, hooks, scopes."""
+"""The checks of requests: Host, Origin, tokens, hooks, scopes."""

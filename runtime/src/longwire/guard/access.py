@@ -95,11 +95,11 @@ class HttpSecurity:
         host = _host(f"//{header}") if header else None
         if host is None:
             return False
-        # By number no name was resolved, so none can have been rebound.
+        # For an address no name was resolved, so none can have been rebound.
         return is_loopback(host) or host in self.names or (self.reachable and _is_number(host))
 
     def knows_origin(self, origin: str | None, host_header: str | None) -> bool:
-        """Whether a request comes from no page at all, or from one that may ask."""
+        """Whether a request comes from no page at all, or from one of an admitted origin."""
         if origin is None:
             return True
         if self.origins:
@@ -110,7 +110,7 @@ class HttpSecurity:
         return is_loopback(host) or host in self.names or host == _host(f"//{host_header}")
 
     def admits_pageless(self, principal: Principal, address: str) -> bool:
-        """Whether a request without an Origin may come from there: a list of origins asks for some proof."""
+        """Whether a request without an Origin may pass: if origins are listed, remote ones need a token."""
         return not self.origins or principal.has_token or is_loopback(address)
 
 
@@ -131,7 +131,7 @@ class Access:
     authentication: Authentication = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        # One for all endpoints: who guesses at one port is slowed down at all.
+        # One for all endpoints: a client that guesses at one port is slowed down at all of them.
         object.__setattr__(self, "authentication", Authentication(self.tokens, self.hook, oauth=self.oauth))
 
     def at(self, address: Address) -> HttpSecurity:
@@ -159,7 +159,7 @@ class Access:
     ) -> Guarded:
         """The handler behind the checks for that address.
 
-        What is for operators takes no token from this machine: those who scrape or look after it have none.
+        Ports of operators take no token from this machine: programs there that scrape or probe have none.
         Open paths, and other requests of which `is_open` says so, take none from anybody.
         """
         return Guarded(self, handler, address, for_operators, open_paths, is_open)
@@ -217,7 +217,7 @@ class Guarded:
     def admits(self, request: Request, responder: Responder) -> bool:
         """Check a request whose body has not arrived yet; answers it and returns False if it is refused.
 
-        So nobody without a token has the server read and keep a long body.
+        So no client without a token can make the server read and keep a long body.
         """
         self.proxies.locate(request)
         refusal = self._refusal(request)
@@ -233,7 +233,7 @@ class Guarded:
         return refusal is None
 
     def page_headers(self, headers: Mapping[str, str]) -> HeaderList:
-        """What lets the page that sent a request with these headers read a refusal."""
+        """The headers that let the page which sent a request read a refusal, by the request's headers."""
         origin, host = headers.get("origin"), headers.get("host")
         if not self._serves_pages or origin is None:
             return ()

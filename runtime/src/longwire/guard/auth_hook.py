@@ -43,7 +43,7 @@ _Key: TypeAlias = tuple[bytes, str]
 class AuthHook:
     """Asks the hook, and remembers its answer to a token from one address for some seconds.
 
-    With `remembered=0` it is asked for each request, which a hook needs that reads other headers too.
+    With `remembered=0` it is asked for each request; a hook that reads other headers too needs that.
     """
 
     def __init__(
@@ -167,7 +167,7 @@ class AuthHook:
 
 
 def _said(error: BaseException, token: str | None) -> str:
-    """What went wrong and where, without the token."""
+    """The text and the place of an error, without the token."""
     frames = traceback.extract_tb(error.__traceback__)
     where = f"{frames[-1].filename}, line {frames[-1].lineno}: " if frames else ""
     text = f"{where}{type(error).__name__}: {error}"

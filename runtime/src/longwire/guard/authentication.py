@@ -1,12 +1,12 @@
 """Finds out who sends a request: by a token of the server, of OAuth, or by asking the operator's auth hook.
 
-They are asked in this order. A token of the server's own file is nobody else's to judge, one with the form of
+They are asked in this order. A token in the server's own file is judged by that alone; one with the form of
 OAuth's is never shown to the hook.
 
 An address that sends many wrong tokens is slowed down: until its allowance has filled up again, only those
 who were let in from there before are let in. So nobody can guess on, and those who are in stay in. A token
 that can't have been guessed is let in always: a long one of many different characters, such as `--live`
-makes, and one with a good signature. So a flood of wrong tokens keeps nobody out who has such a one.
+makes, and one with a good signature. So a flood of wrong tokens keeps out nobody who has such a token.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ if TYPE_CHECKING:  # it takes a moment to load, and few servers need it
 
 logger: Final = logging.getLogger(__name__)
 
-WRONG_TOKENS: Final = Rate(20, 60.0)  # that may come from one address
+WRONG_TOKENS: Final = Rate(20, 60.0)  # wrong tokens that one address may send
 _TOLD: Final = Rate(1, 60.0)  # log lines about one address that guesses
 _MOST_PROVEN: Final = 8192  # pairs of an address and who was let in from there
 
@@ -67,7 +67,7 @@ _UNKNOWN: Final = "the token is unknown or has expired"
 
 
 class Authentication:
-    """The tokens, the authorization server and the hook of a server, and who guessed."""
+    """The tokens, the authorization server and the hook of a server, and the addresses that guessed."""
 
     def __init__(
         self,
@@ -84,7 +84,7 @@ class Authentication:
         self._missing = Refusal(401, "token", _MISSING, [(b"www-authenticate", challenge)])
         self._wrong = Allowances(clock)
         self._told = Allowances(clock)  # of addresses that guess: log lines
-        # With the principals of the server's own tokens, and the digests of those that the hook knew.
+        # Each address with a principal that it proved, or with the digest of a token that the hook knew.
         self._proven: OrderedDict[tuple[str, str | bytes], None] = OrderedDict()
 
     def __bool__(self) -> bool:
@@ -92,7 +92,7 @@ class Authentication:
         return self._hook is not None or self._oauth is not None or bool(self._tokens)
 
     def check(self, request: Request) -> Principal | Refusal | None:
-        """Who sends the request, as far as the server itself knows; None: `ask` has to be called."""
+        """The sender of a request, or a refusal, as far as the server itself knows; None: call `ask`."""
         token = bearer(request.headers.get("authorization"))
         if token is not None:
             place, found = neighbourhood(request.address), self._known(token)
@@ -141,13 +141,13 @@ class Authentication:
             self._hook.ask(token, request.headers, request.address, decided)
 
     def _known(self, token: str) -> Verdict:
-        """What is known of a token at once."""
+        """The verdict on a token, as far as it is known at once."""
         if (principal := self._tokens.find(token)) is not None:
             return principal
         return self._oauth.find(token) if self._oauth is not None and self._oauth.takes(token) else None
 
     def _is_signed(self, token: str, found: Verdict) -> bool:
-        """Whether a token is no guess, since its issuer has signed it; or has to be asked about to know."""
+        """Whether a token is no guess: its issuer has signed it, or the verifier has yet to be asked."""
         if self._oauth is None or not self._oauth.signed:
             return False
         if isinstance(found, Principal):
@@ -159,7 +159,7 @@ class Authentication:
         return self._oauth is not None and self._oauth.takes(token)
 
     def _refusal(self, verdict: Undecided | Rejected | None, place: str, token: str | None) -> Refusal:
-        """The answer to somebody who isn't known; a wrong token counts as a guess."""
+        """The answer to an unknown sender; a wrong token counts as a guess."""
         if isinstance(verdict, Undecided):
             headers = [(b"retry-after", str(verdict.retry_after).encode())]
             return Refusal(503, verdict.word, verdict.reason, headers, BUSY)

@@ -1,4 +1,4 @@
-"""What a named principal may do, from a token file or an auth hook's answer; why a sender is refused."""
+"""The rights of a named principal, from a token file or an auth hook; and verdicts that refuse a sender."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _PATTERN: Final = re.compile(r"[A-Za-z0-9_./*?\[\]!-]{1,128}")
 _MOST: Final = 1000  # scopes, or tools, of one principal
 # How the entries of a scope begin that are about other things than tools: resource:x://open/*
 _PREFIXES: Final[dict[str, Kind]] = {"resource": "resources", "prompt": "prompts", "method": "methods"}
-# The protocol's own methods, for those whose list of tools is all that is known of what they may do.
+# The protocol's own methods, for principals that have a list of tools and no list of methods.
 _PROTOCOL: Final = frozenset(
     f"{group}/*"
     for group in ("tools", "resources", "prompts", "completion", "logging", "subscriptions", "tasks")
@@ -48,12 +48,12 @@ _PROTOCOL: Final = frozenset(
 
 @dataclass(slots=True, eq=False)
 class Scopes:
-    """What each scope opens; empty if scopes say nothing. It changes when the configuration is read again."""
+    """The tools and so on that each scope opens, if any. Changes when the configuration is read again."""
 
     tools: Mapping[str, frozenset[str]] = field(default_factory=dict)  # by scope
     others: Mapping[Kind, Mapping[str, frozenset[str]]] = field(default_factory=dict)  # those that have any
-    # Whether a principal with a list of tools has of the other kinds only what is named, and the protocol's
-    # own methods: the resources of a foreign program may be anything.
+    # Whether a principal with a list of tools may use only what is named of the other kinds too, and the
+    # protocol's own methods: the resources of a foreign program may be anything.
     strict: bool = False
 
     @classmethod
@@ -73,15 +73,15 @@ class Scopes:
         return cls(found.pop("tools"), {kind: table for kind, table in found.items() if table}, strict)
 
     def become(self, other: Scopes) -> None:
-        """Open what another one does, for all who have this one."""
+        """Take over the tables of another one, for all who hold this object."""
         self.tools, self.others, self.strict = other.tools, other.others, other.strict
 
     def allowlists(
         self, scopes: frozenset[str], own: Mapping[Kind, frozenset[str] | None]
     ) -> dict[Kind, frozenset[str] | None]:
-        """What a principal may use, by kind: its own and what its scopes open; None for all.
+        """A principal's lists by kind: its own entries and those that its scopes open; None for all.
 
-        Scopes limit a principal as soon as any scope has entries of a kind. Those that have none add none.
+        Scopes limit a principal as soon as any scope has entries of a kind. Scopes without any add none.
         """
         found = {kind: self._allowlist(kind, scopes, own.get(kind)) for kind in KINDS}
         if self.strict and found["tools"] is not None:

@@ -1,4 +1,4 @@
-"""Trusted proxies: whose word counts on where a request comes from, and how that word is read.
+"""Trusted proxies: the peers whose headers say where a request comes from, and how these are read.
 
 A proxy adds the address of its client to the end of X-Forwarded-For, or of Forwarded (RFC 7239). What stands
 before was sent by that client, who may have made it up. So the lists are read from their ends, as far as the
@@ -59,7 +59,7 @@ class TrustedProxies:
         return bool(self._networks) and isinstance(address, str) and self._trusted(address)
 
     def locate(self, request: Request) -> None:
-        """Give a request the address of its client, where a trusted proxy says that it is another's."""
+        """Give a request the address of its client, where a trusted proxy names that."""
         listed, standard = request.headers.get(X_FORWARDED_FOR), request.headers.get(FORWARDED)
         if listed is None and standard is None:
             return
@@ -72,7 +72,7 @@ class TrustedProxies:
             request.principal = Principal.of_address(client)
 
     def _tell(self, address: str) -> None:
-        """Say once what to set; with any proxy set, it is somebody else who claims to be one."""
+        """Log once what to set; with any proxy set, the sender only claims to be one."""
         if self._told or self._networks:
             return
         self._told = True

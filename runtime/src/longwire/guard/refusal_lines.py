@@ -27,7 +27,7 @@ logger: Final = logging.getLogger(__name__)
 
 _ONE: Final = Rate(1, 60.0)  # lines about one address and reason
 _ALL: Final = Rate(30, 60.0)  # lines about all together: an attacker may have many addresses
-_WARNED: Final = frozenset({401, 403, 421})  # of somebody who may not come, or by another name
+_WARNED: Final = frozenset({401, 403, 421})  # for clients that may not come, or that use a wrong host name
 _SESSION: Final = "mcp-session-id"
 
 
@@ -40,7 +40,7 @@ class RefusalLines:
         one: str = "refused a request: %s",
         more: str = "refused %d more request%s for reasons that were logged before",
     ) -> None:
-        """`one` is the line of a reason, `more` that of those left out: how many, and "s" for several."""
+        """`one` is the line of a reason, `more` that about lines left out: their number, "s" for several."""
         self._one, self._more = one, more
         self._told = Allowances(clock)
         self._left_out = 0

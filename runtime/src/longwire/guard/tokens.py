@@ -133,13 +133,13 @@ _LONGEST_TOKEN: Final = 4096
 _LONGEST_BEARER: Final = 8192  # characters of what clients send: tokens of others say more
 _OTHERS: Final = 0o007  # permissions of everybody
 _NAME: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
-_DIGEST: Final = blake2b(digest_size=16, key=secrets.token_bytes(32))  # nobody can foresee what it makes
+_DIGEST: Final = blake2b(digest_size=16, key=secrets.token_bytes(32))  # nobody can foresee its digests
 
 _NOBODY: Final[tuple[Principal | None, float]] = (None, 0.0)
 
 
 def digest(token: str) -> bytes:
-    """A token's key in tables, which are looked up in a time that says nothing about the tokens in them."""
+    """A token's key in tables: the time of a lookup by it says nothing about the tokens in them."""
     found = _DIGEST.copy()
     found.update(token.encode("utf-8", "surrogatepass"))
     return found.digest()
@@ -229,7 +229,7 @@ class TokenFile(Tokens):
         return before - self.principals
 
     def end_invalid(self) -> float | None:
-        """Tell of tokens that are valid no more; returns the seconds until another expires, if any will."""
+        """Call back about tokens that have become invalid; returns the seconds until the next expires."""
         now = self.clock()
         before, self._valid = self._valid, self._holders(now)
         gone = Holders(before.keys - self._valid.keys, before.proofs - self._valid.proofs)

@@ -1,1 +1,1 @@
-"""Journals: what a restarted server continues its sessions from."""
+"""Journals, from which a restarted server continues its sessions."""

@@ -1,11 +1,11 @@
 """A journal whose changes wait in memory until a thread writes them to a store, many in one go.
 
-What was written outlives the process, even one that is killed. A store that is slower than changes come makes
-those wait who cause them (`is_behind`). While it can't be written at all, the server goes on from memory:
+What was written outlives the process, even one that is killed. If changes come faster than the store takes
+them, their senders wait (`is_behind`). While it can't be written at all, the server goes on from memory:
 changes wait for the next try, and callbacks of `when_stored` come all the same. If more wait than there is
 room for, sessions are in memory alone. They are stored whole as soon as the store takes them.
 
-A store may be shared by several servers (runtime/cluster). Then each session has a fence, a number that rises
+A store may be shared by several servers (cluster/). Then each session has a fence, a number that rises
 whenever another server takes it over. The store refuses changes that were made under an older one.
 """
 
@@ -42,7 +42,7 @@ Refusal: TypeAlias = Literal["moved", "missing"]
 
 
 class SessionStore(Protocol):
-    """What a journal writes to: journal_file.py is an SQLite file, cluster/session_store.py is Redis."""
+    """The store of a journal: journal_file.py is an SQLite file, cluster/session_store.py is Redis."""
 
     found: Sequence[SessionRecord]
     failures: tuple[type[Exception], ...]  # that its methods raise where it can't be used
@@ -58,7 +58,7 @@ class SessionStore(Protocol):
     def load(self, session_id: str) -> StoredSession | None: ...
 
     def sentence(self, error: Exception) -> str:
-        """What is wrong, and the remedy, after "the session store "."""
+        """The rest of a sentence after "the session store ": what is wrong, and the remedy."""
         ...
 
     def close(self) -> None: ...
@@ -85,9 +85,9 @@ class BufferedJournal(Journal):
         self._retry = retry
         self._patience = patience
         self._loop = asyncio.get_running_loop()
-        # Is told of changes that the store refused, before callbacks that wait for them are called.
+        # Called with changes that the store refused, before the callbacks that wait for these changes.
         self.on_refused: Callable[[str, int, Refusal], None] = lambda *_: None
-        # The loop's alone.
+        # For the loop's thread alone.
         self._kept = {record.id: FIRST_FENCE for record in store.found}  # the fences of sessions in the store
         self._given_up: dict[str, int] = {}  # the fences of sessions that are in memory alone
         self._find: Finder = lambda _: None
@@ -250,7 +250,7 @@ class BufferedJournal(Journal):
         self._watch = self._loop.call_at(due, self._look, self._settled, due)
 
     def _refuse(self, session_id: str, fence: int, refusal: Refusal) -> None:
-        if self._kept.get(session_id) != fence:  # another is in force by now
+        if self._kept.get(session_id) != fence:  # another fence is in force by now
             return
         try:
             self.on_refused(session_id, fence, refusal)
@@ -260,7 +260,7 @@ class BufferedJournal(Journal):
     def _written(
         self, last: int, error: Exception | None, refused: Mapping[str, tuple[int, Refusal]]
     ) -> None:
-        """Hear from the thread that it has written all changes up to this one, or failed to."""
+        """Handle the thread's report that all changes up to `last` are written, or can't be."""
         self._settled = max(self._settled, last)
         for session_id, (fence, refusal) in refused.items():
             self._refuse(session_id, fence, refusal)

@@ -1,4 +1,4 @@
-"""The journal of sessions and their events: what a restarted server continues from.
+"""The journal of sessions and their events, from which a restarted server continues.
 
 A session keeps its events in memory (event_log.py); a journal keeps a copy that outlives the process. An
 event is written to the journal before it is sent, so no client knows of an event that the journal doesn't.
@@ -25,7 +25,7 @@ class SessionRecord:
     last_seen: float
     initialized: bool = False
     state: str = "{}"  # JSON, such as the log level and subscriptions
-    notified: int = 0  # of nodes that share sessions: the last notification to all of them that it has
+    notified: int = 0  # where nodes share sessions: the number of the last notification that it was given
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class StoredSession:
 
 
 class InMemory(Protocol):
-    """A session as the server that has it knows it."""
+    """A session in the memory of its server."""
 
     @property
     def pending(self) -> int:
@@ -74,7 +74,7 @@ Finder: TypeAlias = Callable[[str], InMemory | None]
 
 
 class Journal:
-    """Where sessions and events are written. Calls return at once, and their order is kept.
+    """A journal of sessions and events. Calls return at once, and their order is kept.
 
     This one keeps nothing: sessions end with the process.
     """
@@ -111,7 +111,7 @@ class Journal:
         """Have sessions that could not be stored found in memory, to be stored again."""
 
     async def flush(self, patience: float) -> bool:
-        """Wait until all sessions are stored, as long as they are; False: nothing was for so many seconds."""
+        """Wait until all sessions are stored; False: for so many seconds nothing more was."""
         return True
 
     def stored_sessions(self) -> Iterable[SessionRecord]:

@@ -133,14 +133,14 @@ class JournalFile:
             raise SettingsError(f"the session store {self.sentence(error)}") from error
 
     def sentence(self, error: Exception) -> str:
-        """What is wrong with the file, and the remedy, after "the session store "."""
+        """The rest of a sentence after "the session store ": what is wrong with the file, and the remedy."""
         if isinstance(error, Misplaced):
             return f"'{self.path}' {error}"
         code = getattr(error, "sqlite_errorname", "")
         reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
         if code not in _REMEDIES and _is_full(self.path.parent):
             code, reason = "SQLITE_FULL", "the disk is full"  # which causes many different SQLite errors
-        # Extended codes begin with the name of the code that they are of.
+        # Extended codes begin with the name of their basic code.
         remedy = next((text for name, text in _REMEDIES.items() if code.startswith(name)), None)
         if remedy is None and not isinstance(error, OSError):
             remedy = f"move it away, or {_ANOTHER}"
@@ -255,7 +255,7 @@ class JournalFile:
         except FileNotFoundError:
             self._make_again()
             return
-        if found.st_ino != self._inode:  # what is written now, nobody could find
+        if found.st_ino != self._inode:  # nobody could find what is written now
             raise Misplaced("was replaced by another file while the server runs: move that file away")
         if found.st_size < _HEADER:
             raise Misplaced("was cut short while the server runs: move it away and restart the server")

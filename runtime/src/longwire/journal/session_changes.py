@@ -22,7 +22,7 @@ _ITEM: Final = 200  # bytes of memory for a change besides its texts, roughly
 
 @dataclass(slots=True)
 class SessionChanges:
-    """What has to be written for one session. Writing the same changes twice does no harm."""
+    """The unwritten changes of one session. Writing the same changes twice does no harm."""
 
     fence: int = FIRST_FENCE  # which right to the session they were made under; see buffered_journal.py
     first: int = 0  # the journal's number of the first of these changes
@@ -51,7 +51,7 @@ class SessionChanges:
 
     @property
     def is_whole(self) -> bool:
-        """Whether they are all that there is of the session."""
+        """Whether the changes hold the whole session."""
         return self.begins or self.forgotten
 
     def save(self, record: SessionRecord, *, begins: bool = False) -> int:
@@ -191,7 +191,7 @@ class WaitingChanges:
             return batch, next((left.first - 1 for left in self._sessions.values()), self.last)
 
     def written(self, batch: dict[str, SessionChanges]) -> bool:
-        """Note that changes were written; whether there are no others."""
+        """Note that changes were written; returns whether no others wait."""
         with self._changed:
             self.size -= sum([changes.size for changes in batch.values()])
             return not self._sessions

@@ -19,7 +19,7 @@ WINDOW: Final = 1000  # the last observations that are kept, of one value of the
 
 @dataclass(frozen=True, slots=True)
 class LatencyFigures:
-    """What was observed of one value of the label."""
+    """The observations of one value of the label."""
 
     count: int
     seconds: float  # all together
@@ -33,15 +33,15 @@ def quantile(ordered: Sequence[float], share: float) -> float | None:
 
 
 class CallCounts(Collector):
-    """How many calls of each tool ended how. Only the event loop changes the numbers."""
+    """The number of calls by tool and outcome. Only the event loop changes the numbers."""
 
     def __init__(self, name: str, documentation: str) -> None:
         self._name = name
         self._documentation = documentation
-        self.by_tool: dict[str, dict[str, int]] = {}  # of these, by outcome
+        self.by_tool: dict[str, dict[str, int]] = {}  # counts by outcome
 
     def add(self, tool: str, outcomes: Iterable[str]) -> None:
-        """Know another tool."""
+        """Add a tool, with counts of 0."""
         self.by_tool.setdefault(tool, dict.fromkeys(outcomes, 0))
 
     def collect(self) -> Iterable[Metric]:
@@ -55,8 +55,8 @@ class CallCounts(Collector):
 class Latencies(Collector):
     """A histogram of seconds with one label, whose values are known beforehand.
 
-    The library's own looks at one bucket after the other under a lock, for every request. Only the event loop
-    changes this one.
+    The library's own histogram looks at one bucket after the other under a lock, for every request. Only the
+    event loop changes this one.
     """
 
     def __init__(
@@ -68,18 +68,18 @@ class Latencies(Collector):
         self.bounds = tuple(buckets)  # seconds
         self._counts = {value: [0] * (len(self.bounds) + 1) for value in values}
         self._sums = dict.fromkeys(self._counts, 0.0)
-        # The last ones of each that was observed, and of all. What adds to them runs in C.
+        # The last observations of each value, and of all. Adding to a deque runs in C.
         self._recent: defaultdict[str, deque[float]] = defaultdict(partial(deque, maxlen=WINDOW))
         self._all: deque[float] = deque(maxlen=WINDOW)
         self.count = 0  # of all there were
 
     def add(self, value: str) -> None:
-        """Know another value of the label."""
+        """Add a value of the label, with counts of 0."""
         self._counts.setdefault(value, [0] * (len(self.bounds) + 1))
         self._sums.setdefault(value, 0.0)
 
     def observe(self, value: str, seconds: float) -> None:
-        """Add one; raises KeyError for a value of the label that isn't known."""
+        """Add an observation; raises KeyError for a value of the label that isn't known."""
         self._counts[value][bisect_left(self.bounds, seconds)] += 1
         self._sums[value] += seconds
         self._recent[value].append(seconds)
@@ -87,11 +87,11 @@ class Latencies(Collector):
         self.count += 1
 
     def newest(self, number: int = WINDOW) -> tuple[float, ...]:
-        """Those that are kept of the newest so many, of all values of the label, the shortest first."""
+        """The newest observations of all values of the label, at most so many, the shortest first."""
         return tuple(sorted(islice(reversed(self._all), number)))
 
     def figures(self) -> dict[str, LatencyFigures]:
-        """What was observed, of the values that were."""
+        """The figures of all values that were observed."""
         return {
             value: LatencyFigures(
                 sum(self._counts[value]), self._sums[value], tuple(self._counts[value]), tuple(sorted(recent))

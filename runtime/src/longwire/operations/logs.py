@@ -72,7 +72,7 @@ def configure_logging(
 ) -> Redactor:
     """Send every logger's records to stderr. Values given as secrets never appear in them.
 
-    Returns what hides them, which can be told of more.
+    Returns the redactor that hides them, which can be given more.
     """
     if level not in LEVELS:
         raise SettingsError(f"'{level}' is no log level: use {', '.join(LEVELS)}")

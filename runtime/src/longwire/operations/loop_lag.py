@@ -1,4 +1,4 @@
-"""How late the event loop is: by how much a timer missed its time, the worst of the last seconds.
+"""The delay of the event loop: by how much timers missed their time, the worst of the last seconds.
 
 Every request waits that long before anything looks at it, so a probe should know.
 """
@@ -13,7 +13,7 @@ from contextlib import asynccontextmanager
 from typing import Final
 
 TOO_LATE: Final = 2.0  # seconds
-WINDOW: Final = 10.0  # seconds that a delay is remembered, and more if there were some
+WINDOW: Final = 10.0  # seconds that a delay is remembered, and longer where the loop is late
 _EVERY: Final = 0.25  # seconds between two looks
 
 

@@ -175,7 +175,7 @@ class Metrics:
         self.request_seconds.observe(_CALL, seconds)
 
     def outcomes(self) -> dict[str, dict[str, int]]:
-        """How many calls of each tool ended how; without those that none did."""
+        """The number of calls by tool and outcome, without outcomes that no call had."""
         found = {
             tool: {outcome: count for outcome, count in counts.items() if count}
             for tool, counts in self._calls.by_tool.items()

@@ -97,7 +97,7 @@ class Observer(ServerMiddleware[Any]):
 
 
 def _describe_span(ctx: ServerRequestContext[Any, Any], outcome: str | None = None) -> None:
-    """Say on the SDK's span whose request it is, and what became of it."""
+    """Set the client and the outcome of a request on the SDK's span."""
     told = {attribute("client"): shown(client_of(ctx)), attribute("outcome"): outcome}
     request = ctx.request
     if isinstance(request, Request):
@@ -146,4 +146,4 @@ def _of_refusal(problem: MCPError | ValidationError) -> tuple[str, str]:
         return "refused", "Invalid request parameters"
     said = problem.error
     is_lost = said.code == INTERNAL_ERROR and isinstance(said.data, dict) and "errorClass" in said.data
-    return ("crashed" if is_lost else "refused"), said.message  # a class of error is that of a lost call
+    return ("crashed" if is_lost else "refused"), said.message  # only lost calls have an error class

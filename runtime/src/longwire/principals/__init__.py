@@ -1,1 +1,1 @@
-"""Who sends requests, how many, and how often."""
+"""The senders of requests, and the limits on how many they send and how often."""

@@ -42,7 +42,7 @@ class Quota:
         return self._total
 
     def full(self, holder: str) -> Full | None:
-        """Which limit leaves no place for this holder, if any."""
+        """The limit that leaves no place for this holder, if one does."""
         if self._taken.get(holder, 0) >= self.each:
             return "each"
         return "all" if self._total >= self.places else None

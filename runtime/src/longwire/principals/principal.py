@@ -64,7 +64,7 @@ class Principal:
 
     @property
     def lists(self) -> Mapping[Kind, frozenset[str] | None]:
-        """What it may list and use, by kind; None: all."""
+        """The lists of names that it may list and use, by kind; None: all."""
         return {kind: getattr(self, kind) for kind in KINDS}
 
     def may_use(self, kind: Kind, name: str) -> bool:
@@ -80,7 +80,7 @@ class Principal:
 
 
 class Holders(NamedTuple):
-    """Those who hold tokens: whole principals by key, and single tokens by proof."""
+    """Holders of tokens: whole principals by key, and single tokens by proof."""
 
     keys: frozenset[str] = frozenset()
     proofs: frozenset[bytes] = frozenset()

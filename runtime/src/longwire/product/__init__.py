@@ -1,1 +1,1 @@
-"""What a product gives: its catalog of tools, resources and prompts, and how their calls are answered."""
+"""A product's part: its catalog of tools, resources and prompts, and the answers to their calls."""

@@ -60,7 +60,7 @@ class Allowlists(ServerMiddleware[Any]):
 
 
 def _named(method: str, params: Mapping[str, Any]) -> Iterator[tuple[Kind, str]]:
-    """What a request is about, by name."""
+    """The kinds and names of the things that a request is about."""
     if method in _ABOUT:
         kind, parameter = _ABOUT[method]
         yield kind, str(params.get(parameter))

@@ -41,7 +41,7 @@ class CatalogServer(Server[Any]):
         self.lists: Mapping[str, Callable[[Context], types.Result]] = {}
 
     def get_capabilities(self, *args: Any, **options: Any) -> types.ServerCapabilities:
-        """Those that follow from the handlers, and what the catalog declares besides."""
+        """The capabilities that follow from the handlers, and those that the catalog declares besides."""
         found = super().get_capabilities(*args, **options)
         if not self.catalog.capabilities:
             return found
@@ -108,7 +108,7 @@ class CatalogCalls:
         return answer(found) if isinstance(found, dict) else found
 
     async def run(self, context: Context, params: types.CallToolRequestParams) -> Answer:
-        """What the tool returns; a document is not yet a result."""
+        """The answer of the tool; a document is not yet a result."""
         offered = self._tools.current()
         tool = offered.by_name.get(params.name)
         if tool is None:

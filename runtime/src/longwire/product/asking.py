@@ -46,12 +46,12 @@ _Answers: TypeAlias = dict[str, tuple[str, dict[str, Any]]]  # by key: the quest
 
 @dataclass(frozen=True, slots=True)
 class AskingRules:
-    """How a server asks its clients: the policy for undeclared capabilities, and the time for an answer."""
+    """The rules of a server's questions: the policy for undeclared capabilities, the time for an answer."""
 
     policy: CapabilityPolicy = WireLimits().capability_policy
     timeout: float = WireLimits().client_timeout  # seconds
     count: Count = lambda kind, outcome: None
-    keys: tuple[bytes, ...] = ()  # that seal request states; none: a key of this process alone
+    keys: tuple[bytes, ...] = ()  # keys that seal request states; none: a key of this process alone
     seals: bool = True  # False in a worker: the runtime in front of it seals and opens
 
     def boundaries(self, audience: str) -> list[RequestStateBoundary]:
@@ -66,7 +66,7 @@ class AskingRules:
 
 
 def _principal(_: _Context) -> str | None:
-    """Whom a state is bound to. An address is no proof, and may change between the rounds."""
+    """The principal that a state is bound to; not an address, which proves nothing and may change."""
     principal = PRINCIPAL.get()
     return principal.key if principal is not None and principal.has_token else None
 
@@ -117,7 +117,7 @@ class Questions:
         return need is None or need.declared_in(self._capabilities())
 
     def result(self) -> types.InputRequiredResult:
-        """What a call is answered with whose handler has ended for want of answers."""
+        """The answer to a call whose handler has ended for want of answers."""
         if self._round >= MOST_ROUNDS:
             raise MCPError(
                 types.INTERNAL_ERROR,

@@ -110,7 +110,7 @@ def _sentence(tool: Tool, error: Any) -> str:  # a ValidationError, whose stubs 
 
 
 def _wrong_names(tool: Tool, given: Mapping[str, Any]) -> str:
-    """The sentence about arguments that are missing, and about those that there aren't, together."""
+    """The sentence about missing and unknown arguments, together."""
     known = tool.input_schema.get("properties", {})
     missing = [name for name in tool.input_schema.get("required", ()) if name not in given]
     unknown = [name for name in given if name not in known]

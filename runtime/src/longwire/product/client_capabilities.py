@@ -1,4 +1,4 @@
-"""Which capability each request to a client needs, and what becomes of one that the client did not declare.
+"""The capabilities that requests to clients need, and the policy for those that a client did not declare.
 
 A client declares what it can answer: sampling, elicitation (a form, or a page to open), roots. The operator's
 policy decides about a request beyond that: it is sent with a warning in the log, left out, or refused.

@@ -27,7 +27,7 @@ _MOST_ALLOWLISTS: Final = 256  # that are remembered; auth hooks may make any nu
 
 
 class OfferedTools:
-    """What one allowlist leaves of the tools; a tool that it leaves out is answered as an unknown one."""
+    """The tools that one allowlist admits; any other tool is answered as an unknown one."""
 
     def __init__(self, tools: Iterable[Tool]) -> None:
         self.by_name: Final[Mapping[str, Tool]] = {tool.name: tool for tool in tools}
@@ -57,7 +57,7 @@ class ToolOffers:
         self._allowed = lru_cache(_MOST_ALLOWLISTS)(self._make)
 
     def current(self) -> OfferedTools:
-        """Those of the principal whose request is being answered."""
+        """The tools of the principal whose request is being answered."""
         principal = PRINCIPAL.get()
         if principal is None or principal.tools is None:
             return self._all

@@ -30,7 +30,7 @@ _OBJECT: Final = frozenset({"$schema", "type", "properties", "required", "additi
 
 
 class ArgumentFault(NamedTuple):
-    """What is wrong with one argument, as jsonschema's errors say it."""
+    """A fault of one argument, in the form of jsonschema's errors."""
 
     absolute_path: tuple[str, ...]
     validator: str
@@ -73,7 +73,7 @@ class SchemaCheck:
         return Draft202012Validator(self.schema)
 
     def errors(self, arguments: Mapping[str, Any]) -> Iterator[Any]:
-        """What is wrong with them: first the lists and objects that a look at each refuses.
+        """The faults of arguments: first the lists and objects that a look at each refuses.
 
         jsonschema looks at the entries of a list before it counts them, and its messages have whole values.
         """

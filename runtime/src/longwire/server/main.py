@@ -49,14 +49,14 @@ class ServiceManager:
         self._watchdog = int(microseconds) / 1e6 if own and microseconds.isdecimal() else None
 
     def __bool__(self) -> bool:
-        """Whether there is one."""
+        """Whether systemd started this process."""
         return self._address is not None
 
     def ready(self, status: str) -> None:
         self._tell("READY=1", f"STATUS={' '.join(status.split())}")
 
     def stopping(self) -> None:
-        """Say that it was asked to stop, and that this may take a while."""
+        """Tell systemd that the server was asked to stop, and that this may take a while."""
         self._tell("STOPPING=1", "STATUS=finishing what is in flight")
 
     @contextmanager
@@ -254,7 +254,7 @@ def _tls(options: ServeOptions, address: Address) -> ssl.SSLContext | None:
 class Readiness:
     """Whether the server accepts work: from when all endpoints are open until it is asked to stop.
 
-    One whose methods are in workers needs one of those, too, and one whose loop is late should get no more.
+    A server whose methods are in workers needs one of these, too; one whose loop is late takes no more work.
     """
 
     def __init__(self, workers: WorkerPool | None, lag: LoopLag) -> None:
@@ -266,7 +266,7 @@ class Readiness:
         return self.problem() is None
 
     def problem(self) -> str | None:
-        """Why it doesn't, in a sentence."""
+        """Why the server accepts no work, in a sentence."""
         if self._problem is None and self._workers is not None:
             return self._workers.problem() or self._lag.problem()
         return self._problem or self._lag.problem()

@@ -40,7 +40,7 @@ _SECRET: Final = re.compile(
 
 
 def foreign_environment(environ: Mapping[str, str], passed: Collection[str] = ()) -> dict[str, str]:
-    """What another program may see of these variables; those in `passed` it sees whatever they are."""
+    """The variables that another program may see: those in `passed`, and all but secrets and our own."""
     own = {declared().config_variable, *(key.environment for key in keys())}
     return {
         name: value
@@ -143,7 +143,7 @@ def _pass_on(_: str, output: bytes) -> None:
 
 
 class _LoggedLines:
-    """What other workers print, as lines of the server's log."""
+    """Writes the output of other workers as lines of the server's log."""
 
     def __init__(self, counters: RuntimeCounters) -> None:
         self._counters = counters

@@ -1,4 +1,4 @@
-"""What SIGHUP reads again while the server runs: configuration, tokens, keys of OAuth, certificate."""
+"""Reading again at SIGHUP, while the server runs: configuration, tokens, keys of OAuth, certificate."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 logger: Final = logging.getLogger(__name__)
 
 _SIGNALLED: Final = "got SIGHUP: the configuration, token files, keys and the certificate are read again"
-# Keys that count from then on; all others at a start only.
+# Keys whose new values count at once; those of all others count at a start only.
 LIVE: Final = frozenset(
     {
         "auth.scopes",
@@ -65,7 +65,7 @@ class Configuration:
     def __init__(self, options: ServeOptions) -> None:
         self.settings = options.settings
         self.wire: Final = options.settings.wire_limits()
-        self.on_change: list[Callable[[Settings], None]] = []  # are told of the settings that count
+        self.on_change: list[Callable[[Settings], None]] = []  # called with the settings that count
         self._options = options
         found = options.found
         self._values: dict[str, Any] = {} if found is None else {key.path: found[key.path] for key in keys()}
@@ -123,7 +123,7 @@ def reloading(
     """Let SIGHUP read all of these again, and end what expired tokens left open.
 
     `oversights` are told each time the clients' token file was read again; `operators` have their own file.
-    Where there is nothing to read, SIGHUP ends the process as usual, unless it is `always` taken for this.
+    Where there is nothing to read, SIGHUP ends the process as usual, unless `always` is set.
     In the main thread only.
     """
     file = tokens if isinstance(tokens, TokenFile) else None
@@ -139,7 +139,7 @@ def reloading(
         if timer is not None:
             timer.cancel()
         waits = [wait for found in files if (wait := found.end_invalid()) is not None]
-        # No longer than that, because the time of day may be set.
+        # At most _LONGEST_WAIT, because the time of day may be set.
         timer = loop.call_later(min(*waits, _LONGEST_WAIT), look) if waits else None
 
     def signalled() -> None:

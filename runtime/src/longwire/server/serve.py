@@ -1,7 +1,7 @@
 """Serves one server object on several endpoints at once, and stops them in order.
 
-What an operator has probably overlooked (names that no tool has, tokens that can't work, open files) keeps no
-server from starting: it is a sentence each, for the log and for `--check`.
+Probable oversights of an operator (names that no tool has, tokens that can't work, open files) keep no server
+from starting: each is a sentence, for the log and for `--check`.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _USED_BY: Final[Mapping[Kind, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """What the settings say about tools and scopes by name."""
+    """The names of tools and scopes in the settings."""
 
     rates: Mapping[str, Any] = field(default_factory=dict)  # by tool or pattern
     scopes: Scopes = NO_SCOPES
@@ -70,7 +70,7 @@ class Named:
         yield from self.of_tokens(tools)
 
     def of_tokens(self, tools: Collection[str] | None) -> Iterator[str]:
-        """Those of the tokens alone, which change when their file is read again."""
+        """The oversights of the tokens alone, which change when their file is read again."""
         opened = frozenset[str]().union(*self.scopes.tools.values())
         for name, principal in self.tokens.granted.items():
             yield from _unmatched((principal.tools or frozenset()) - opened, tools, f"the tokens of '{name}'")

@@ -1,4 +1,4 @@
-"""What can be known of a configuration before the server starts: what would stop it, and what has no effect.
+"""Checks of a configuration before the server starts: faults that would stop it, settings without effect.
 
 Nothing is bound, created or locked. Sentences begin with the key's line in the file, its option or its
 variable.
@@ -99,7 +99,7 @@ def _overlap(one: tuple[int, tuple[Any, ...]], other: tuple[int, tuple[Any, ...]
 
 
 def _check_admin(found: Effective, problems: Problems) -> None:
-    """Who reads along could end sessions: the token of operators leaves the machine encrypted only."""
+    """The token of operators may leave the machine encrypted only: an eavesdropper could end sessions."""
     address = found[ADMIN]
     if address is not None and not is_loopback(address.host) and found["server.tls_certificate"] is None:
         with noting(problems, found, ADMIN):
@@ -126,7 +126,7 @@ def _check_store(found: Effective, problems: Problems) -> None:
 
 
 def _check_cluster(found: Effective, problems: Problems) -> None:
-    """What a node needs to know of its cluster, if it is in one."""
+    """Check the settings of a node in a cluster, if it is in one."""
     if found["cluster.redis"] is None:
         return
     for name, check in CLUSTER_CHECKS.items():
@@ -154,7 +154,7 @@ def _check_cluster(found: Effective, problems: Problems) -> None:
 
 
 def _check_workers(found: Effective, problems: Problems) -> None:
-    """Workers serve Streamable HTTP, and can be started."""
+    """Check that workers serve Streamable HTTP alone, and can be started."""
     named = [path for path in _WORKERS if found[path]]
     if not named:
         return
@@ -215,7 +215,7 @@ def start_warnings(found: Effective) -> list[str]:
 
 
 def _proxy_warnings(found: Effective) -> Iterator[str]:
-    """Where others than clients themselves surely connect, and nobody said who they are."""
+    """Warn where proxies surely connect in place of clients, and none is set."""
     if found.source("auth.trusted_proxies").kind != "default":
         return
     http = found["server.http"] or found["server.sse"]

@@ -1,4 +1,4 @@
-"""What a server is started with: its access, its endpoints and its settings, made of the values of keys."""
+"""The options of a server: its access, its endpoints and its settings, made of the values of keys."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def options(found: Effective, problems: Problems | None = None) -> ServeOptions:
-    """What to serve; raises errors before anything is started, those in `problems` too."""
+    """The options to serve with; raises errors before anything is started, those in `problems` too."""
     problems = problems or Problems()
     scopes, access, certificate, operators = Scopes(), Access(), None, None
     with problems.noted():

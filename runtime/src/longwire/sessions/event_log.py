@@ -62,13 +62,13 @@ class EventLog(KeptEvents):
 
     @property
     def is_storing(self) -> bool:
-        """Whether they wait for the store alone: a client reads."""
+        """Whether many messages wait for the store alone, since a client reads."""
         return bool(self._placing) and self.is_crowded
 
     def is_behind(self, stream: Stream, size: int) -> bool:
-        """Whether a message of a call should wait: clients that are connected have not been sent the others.
+        """Whether a message of a call should wait, since connected clients have not been sent earlier ones.
 
-        One of a call whose client has all others need not wait for those of other calls.
+        A call whose own client has been sent all of its messages need not wait for those of other calls.
         """
         if not self._fill_half(self.pending + 1, self.pending_bytes + size) or self._is_closed:
             return False
@@ -294,7 +294,7 @@ class EventLog(KeptEvents):
         """The oldest reply or request for a client that isn't there."""
         abandoned = [*self._waiting.values()]
         for stream in self._streams.values():
-            # One that no client was ever connected to has just begun, unless it is over.
+            # A stream that no client was ever connected to has just begun, unless it is over.
             if not stream.attached and (stream.resumable or stream.answered):
                 abandoned += stream.events
         return min(abandoned, key=lambda event: event.number, default=None)

@@ -19,7 +19,7 @@ class KeptEvents:
         self.pending_bytes = 0
 
     def _are_too_many(self) -> bool:
-        """Whether they exceed the bounds; a single event is kept whatever its size.
+        """Whether the events exceed the bounds; a single event is kept whatever its size.
 
         First ids that await the store don't count: they are as many as connections that have just begun,
         and no message should make room for them.

@@ -55,9 +55,9 @@ class Sessions:
         self.counters = counters
         self.clock = clock
         self.epoch = wall() - clock()
-        self.notified = 0  # see runtime/cluster/shared_notifications.py
+        self.notified = 0  # see cluster/shared_notifications.py
         self._prefix = f"{label}-" if label else ""
-        self.on_end: Callable[[Session], None] = lambda _: None  # is told of each session that ends
+        self.on_end: Callable[[Session], None] = lambda _: None  # called with each session that ends
         self._by_id: dict[str, Session] = {}  # the longest unused first
         self._of: dict[str, dict[str, Session]] = {}  # by principal, in the same order
         # By principal (None: of all): until when no session can make room, and when one is expected to.
@@ -77,7 +77,7 @@ class Sessions:
         return session_id in self._by_id
 
     def get(self, session_id: str) -> Session | None:
-        """A session, whoever's it is. Its use is not noted."""
+        """A session of any principal. Its use is not noted."""
         return self._by_id.get(session_id)
 
     def count_of(self, principal_key: str) -> int:
@@ -150,7 +150,7 @@ class Sessions:
     def answer_stored(
         self, session_id: str | None, outcome: NotifyOutcome, answer: Callable[[NotifyOutcome], None]
     ) -> None:
-        """Answer when the notifications are stored, which many are at once, or `send_timeout` is over."""
+        """Answer once the notifications are stored (many are at once), or `send_timeout` is over."""
 
         def stored() -> None:
             lost = outcome != "unknown" and session_id is not None and session_id not in self
@@ -184,12 +184,12 @@ class Sessions:
         return now + self.limits.idle_timeout if oldest is None else self._deadline(oldest)
 
     def end_principal(self, principal_key: str) -> None:
-        """End the sessions of a principal that may no longer come."""
+        """End the sessions of a principal without a valid token."""
         for session in list(self._of.get(principal_key, {}).values()):
             session.end("revoked")
 
     def starting_with(self, beginning: str) -> list[Session]:
-        """The sessions whose ids begin so, for operators, who are shown no more of them."""
+        """The sessions whose ids begin so, for operators, who are only shown these beginnings."""
         return [session for session_id, session in self._by_id.items() if session_id.startswith(beginning)]
 
     def close(self) -> None:
@@ -260,10 +260,10 @@ class Sessions:
         )
 
     def _leaver(self, principal_key: str) -> Session | None:
-        """The session that makes room: the longest idle one of whoever has the most.
+        """The session that makes room: the longest idle one of the principal that has the most.
 
-        A principal that has its share gives one of its own. So nobody who has a few sessions loses them to
-        one who opens many. One that began or was used a moment ago stays, or newcomers would end each other.
+        A principal that has its share gives one of its own. So a principal with few sessions loses none to
+        one that opens many. A session used or begun a moment ago stays, or newcomers would end each other.
         """
         whose, now = self._whose(principal_key), self.clock()
         if whose in self._all_busy and now < self._all_busy[whose][0]:
@@ -295,7 +295,7 @@ class Sessions:
 def _longest_idle(sessions: Mapping[str, Session], before: float) -> tuple[Session | None, Session | None]:
     """The session to end first, of those used last before that time; and the longest idle one of all.
 
-    One that was never used goes first, so that who only begins sessions ends nobody's.
+    A session that was never used goes first, so that a client that only begins sessions ends no used ones.
     """
     longest = None
     for session in sessions.values():

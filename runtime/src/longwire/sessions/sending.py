@@ -1,7 +1,7 @@
-"""How messages come into sessions: no faster than the store and the clients take them.
+"""Adds messages to sessions, no faster than the store and the clients take them.
 
 A tool that sends more than that waits, here or in its worker, whose socket is not read meanwhile. The wait is
-bounded: then a call fails, and what belongs to no call makes room for others, as the log has it.
+bounded: then a call fails, and messages of no call make room for others, by the rules of the log.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ async def tell(
 ) -> None:
     """Give sessions notifications of no call. The store may hold them up for so many seconds.
 
-    A client that doesn't read holds up nobody: of what is too much for it, the oldest goes. Sessions that had
-    those of that number, at another node perhaps, are passed over.
+    A client that doesn't read holds up nobody: its oldest messages are dropped. Sessions that were given the
+    notifications of that number already, perhaps at another node, are passed over.
     """
     loop = asyncio.get_running_loop()
     end = loop.time() + patience
@@ -90,7 +90,7 @@ def call_within(
 
 
 async def _before(end: float, register: Callable[[Callable[[], None]], object]) -> bool:
-    """Wait for a callback, or for a moment of the loop's clock; whether that is still to come."""
+    """Wait for a callback, or until `end` by the loop's clock; False: that is over already."""
     loop = asyncio.get_running_loop()
     if loop.time() >= end:
         return False

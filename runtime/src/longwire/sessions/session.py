@@ -48,7 +48,7 @@ class Session:
         self._client = client  # JSON, a fifth of the size of its objects
         self.created = self.last_seen = self._saved_use = home.clock()
         self.initialized = False
-        self.notified = home.notified  # the number of the last one that it was given, or could not miss
+        self.notified = home.notified  # the last notification that it was given, or could not miss
         self.ended: EndReason | None = None
         self.stored = False  # its events are in the journal of an earlier process, and not loaded yet
         self._log: EventLog | None = None
@@ -132,7 +132,7 @@ class Session:
 
     @property
     def is_unused(self) -> bool:
-        """Whether nothing has come of it since the handshake."""
+        """Whether the client has not used it since the handshake."""
         return not self.initialized and self.last_seen == self.created
 
     @property
@@ -172,7 +172,7 @@ class Session:
 
     @property
     def state(self) -> Mapping[str, Any]:
-        """What the client has set, such as the log level and subscriptions: JSON values."""
+        """Values of JSON that the client has set, such as the log level and subscriptions."""
         return self._state or {}
 
     def set_state(self, name: str, value: Any) -> None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 # loop call pause_writing(), since only then it says when there is room again.
 ROOM: Final = 64 << 10
 RETRY_MS: Final = 1000  # how long a client should wait before it resumes a stream
-# The same with a durable journal: clients that try a few times only are to find a server that was restarted.
+# The same with a durable journal, so that clients which try only a few times find the restarted server.
 DURABLE_RETRY_MS: Final = 3000
 
 _EVENT_ID: Final = re.compile(r"([1-9][0-9]{0,17})-(0|[1-9][0-9]{0,17})", re.ASCII)
@@ -204,7 +204,7 @@ class Stream:
         assert self._responder is not None
         responder = self._responder
         self.position = events[-1].number
-        # An id that was sent is not repeated: who resumes has one.
+        # An id that was sent is not repeated: a client that resumes has one.
         retry = self._keeper.retry
         text = b"".join(e.text(self.number, retry) for e in events if e.is_message or not e.sent)
         self._keeper.note_written(events)

@@ -1,4 +1,4 @@
-"""Where a message begins and ends in a stream of bytes. No I/O: bytes in, frames out.
+"""Splits a stream of bytes into messages. No I/O: bytes in, frames out.
 
 Two ways: a line for each message, or a head with its length as language servers do it. What can't be a frame
 comes out as a FramingFault; after one that is `lost` nobody knows where the next message begins.
@@ -173,7 +173,7 @@ class ContentLength:
 
 
 class Auto:
-    """Whichever the client uses: a head begins with a letter, JSON doesn't begin with that one."""
+    """The framing that the client uses: a head begins with C or c, and JSON never does."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit

@@ -33,7 +33,7 @@ class ParameterHeaders:
         self._annotated = _annotated(server)
 
     def problem(self, params: Mapping[str, Any], headers: Mapping[str, str]) -> InboundLadderRejection | None:
-        """What is wrong with the headers of a call of a tool, as the SDK says it."""
+        """The fault in the headers of a tool's call, in the SDK's form; None: there is none."""
         name, arguments = params.get("name"), params.get("arguments")
         if not isinstance(name, str) or (self._annotated is not None and name not in self._annotated):
             return None
@@ -61,7 +61,7 @@ ROUTING: Final = frozenset({VERSION, MCP_METHOD_HEADER, MCP_NAME_HEADER})  # whi
 HANDSHAKE: Final = frozenset(HANDSHAKE_PROTOCOL_VERSIONS)
 MODERN: Final = frozenset(MODERN_PROTOCOL_VERSIONS)  # those without a handshake
 
-# Headers of which two readers could each believe another.
+# Headers that may come once only: two readers could each believe another one.
 _ONCE: Final = frozenset({"origin", "host", "authorization", "content-type", LAST_EVENT_ID})
 _MCP: Final = "mcp-"
 
@@ -79,7 +79,7 @@ NOT_ACCEPTABLE: Final = "Not Acceptable: Client must accept both application/jso
 
 
 class Accepted(NamedTuple):
-    """What a client takes, by its Accept header."""
+    """The media types that a client takes, by its Accept header."""
 
     json: bool
     events: bool

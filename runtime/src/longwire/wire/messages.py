@@ -41,7 +41,7 @@ TOO_DEEP: Final = f"the message nests lists and objects deeper than {MOST_LEVELS
 
 
 def _excess(document: dict[str, Any], text: bytes) -> str | None:
-    """What a message has too much of: characters, arguments, levels, or a member twice; None: nothing."""
+    """A sentence about an excess in a message: characters, arguments, levels, a member twice; None: none."""
     method = document.get("method")
     if type(method) is str and len(method) > LONGEST_METHOD:
         return f"the method has {len(method)} characters: {LONGEST_METHOD} are the most"

@@ -56,7 +56,7 @@ def notification_payload(method: str, params: Mapping[str, Any] | None) -> bytes
 
 
 def error_of(problem: Exception) -> ErrorData:
-    """What a client is told about an exception of a handler; the log has the rest."""
+    """The error that tells a client of a handler's exception; the log has the rest."""
     return modern_error_data(problem)
 
 

@@ -1,4 +1,4 @@
-"""What all transports of a server share: its limits and hooks, and how messages are served."""
+"""The parts that all transports of a server share: limits, hooks, and the serving of messages."""
 
 from __future__ import annotations
 

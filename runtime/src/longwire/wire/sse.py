@@ -47,7 +47,7 @@ def event(data: bytes, kind: bytes = b"message", number: int | None = None) -> b
 class EventStream:
     """The events of one answer.
 
-    What the client doesn't take yet waits in a queue; when that is full, senders wait.
+    Events that the client doesn't take yet wait in a queue; when that is full, senders wait.
     """
 
     def __init__(self, responder: Responder, room: int, heartbeat: float, *, numbered: bool = True) -> None:
@@ -137,7 +137,7 @@ class _Stream(EventStream):
         super().__init__(responder, limits.max_events, limits.heartbeat, numbered=numbered)
         self.id = uuid4().hex
         self.principal = principal
-        self.owner = _proven(principal)  # whose messages it takes, if a token proves that
+        self.owner = _proven(principal)  # the principal whose messages it takes, if a token proves that
         self.handshake = Handshake(f"sse:{self.id}")
         self.in_flight = InFlight()
         self.inbox = Inbox()
@@ -178,7 +178,7 @@ class SseStreams:
         (self._begin if request.method == "GET" else self._posted)(request, responder)
 
     def end_gone(self, gone: Holders) -> None:
-        """End the streams of those who may no longer come."""
+        """End the streams of principals whose tokens are no longer valid."""
         for stream in list(self._open.values()):
             if gone.include(stream.principal):
                 self._forget(stream)

@@ -49,7 +49,7 @@ class InFlight:
         self._ids.add(key)
 
     def end(self, request_id: RequestId) -> None:
-        """Note that it was answered, or never will be."""
+        """Note that a request was answered, or never will be."""
         self._ids.discard(coerce_request_id(request_id))
         self._ended.set()
 

@@ -22,7 +22,7 @@ class RunningTasks:
         return len(self._running)
 
     def spawn(self, coroutine: Coroutine[Any, Any, Any], context: Context | None = None) -> asyncio.Task[Any]:
-        """Start a task; the event loop itself holds none of them."""
+        """Start a task and hold it: the event loop keeps only weak references."""
         task = asyncio.create_task(coroutine, context=context)
         self._running.add(task)
         task.add_done_callback(self._running.discard)
@@ -64,6 +64,6 @@ _THRESHOLDS: Final = (50_000, 20, 100)
 
 
 def collect_rarely() -> None:
-    """Set the garbage collector of a process that only serves; what there is now is never looked at again."""
+    """Set the garbage collector of a process that only serves; objects that exist now are never looked at."""
     gc.freeze()
     gc.set_threshold(*_THRESHOLDS)

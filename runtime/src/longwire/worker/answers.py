@@ -1,4 +1,4 @@
-"""What handlers return, as the protocol's results."""
+"""Makes the protocol's results of the values that handlers return."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What goes wrong in handlers: sentences for clients, and mistakes of the author, which the log has too."""
+"""Failures of handlers: sentences for clients, and mistakes of the author, which are logged too."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ class HandlerFault(ToolError):
 
 
 def failed(sentence: str) -> types.CallToolResult:
-    """A failed call of a tool: the sentence itself."""
+    """The result of a failed call: its text is the sentence itself."""
     return types.CallToolResult(content=[types.TextContent(type="text", text=sentence)], is_error=True)
 
 
 def left(what: str) -> HandlerFault:
-    """A handler that wanted to end the process, in which other calls run."""
+    """The fault of a handler that wanted to end the process, in which other calls run."""
     return HandlerFault(f"{what} called exit(), which is not for handlers: raise ToolError instead")
 
 
 async def answered(what: str, run: Callable[[], Any], convert: Callable[[Any], _Result]) -> _Result:
-    """What a handler of a resource, prompt or method returns, converted; raises MCPError with a sentence."""
+    """The converted result of a handler of a resource, prompt or method; raises MCPError with a sentence."""
     try:
         found = run()
         return convert(await found if inspect.isawaitable(found) else found)

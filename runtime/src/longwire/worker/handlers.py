@@ -61,7 +61,7 @@ def current_call(wanted: str) -> Call:
 
 
 def session_state(context: Context) -> SessionState | None:
-    """What the session of a request remembers; None: it has no session."""
+    """The state of a request's session; None: it has no session."""
     found: SessionState | None = getattr(context.request, "session", None)
     return found
 
@@ -117,12 +117,12 @@ def name_of(function: Function, given: str | None) -> str:
 
 
 def words_of(function: Function, given: str | None) -> str:
-    """What a handler does, in its author's words: those given, or its docstring."""
+    """The author's description of a handler: the one given, or its docstring."""
     return given if given is not None else (inspect.getdoc(function) or "")
 
 
 class ToolOptions(TypedDict, total=False):
-    """What an author may say about a tool besides its name; see App.tool()."""
+    """The options of a tool besides its name; see App.tool()."""
 
     title: str | None
     description: str | None
@@ -191,7 +191,7 @@ def _runner(
 
 
 class _Watch:
-    """Has mistakes of a handler's author in the log, and the process go on after an exit(), in each call."""
+    """Watches a handler's calls: logs mistakes of its author, and keeps an exit() from ending the process."""
 
     __slots__ = ("_what",)
 

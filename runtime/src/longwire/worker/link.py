@@ -31,7 +31,7 @@ logger: Final = logging.getLogger(__name__)
 
 _ROOM: Final = 1 << 20  # unsent bytes beyond which handlers that send notifications have to wait
 _ENDLESS: Final = frozenset({"subscriptions/listen"})  # end with their client
-_ANSWER_SECONDS: Final = 5.0  # for what became of a notification
+_ANSWER_SECONDS: Final = 5.0  # for the outcome of a notification
 _HELLO_SECONDS: Final = 5.0  # until a connection that says nothing is closed
 
 
@@ -48,7 +48,7 @@ class RuntimeLink(FrameConnection):
         self._on_lost = on_lost
         self.greeted = False
         self.cluster: str | None = None  # a name for the nodes that the runtime is one of
-        self._notifies: dict[str, asyncio.Future[NotifyOutcome | None]] = {}  # that are not answered yet
+        self._notifies: dict[str, asyncio.Future[NotifyOutcome | None]] = {}  # by id, not answered yet
         self._names = count(1)
         self._timer: asyncio.TimerHandle | None = None
         self.calls: Calls = {}
@@ -140,7 +140,7 @@ class RuntimeLink(FrameConnection):
     def _message(self, envelope: Message) -> None:
         try:
             self._service.message(envelope, self.calls, self)
-        except Exception:  # an envelope with something in it that nobody thought of
+        except Exception:  # an envelope with unforeseen contents
             logger.exception("call %s could not be begun", envelope.id)
             self.calls.pop(envelope.id, None)
             sentence = "the call could not be begun; the worker's log says more"
@@ -165,6 +165,6 @@ _EVENTS: Final[Mapping[type, Callable[[RuntimeLink, Any], object]]] = {
     SessionEnd: lambda link, told: link._service.session_end(told.session_id, link.calls),
     Notified: RuntimeLink._notified,
     Ping: lambda link, told: link.write(writing.pong(told.id)),
-    Drain: lambda link, told: None,  # who drains a worker closes the connection when all is answered
+    Drain: lambda link, told: None,  # the runtime closes the connection itself when all is answered
     Unknown: lambda link, told: None,
 }

@@ -59,7 +59,7 @@ def app_resource(
 
 
 class AppResources:
-    """All of them, as a catalog has a family of resources."""
+    """All resources of an App, as one family of its catalog."""
 
     def __init__(self, resources: Sequence[AppResource]) -> None:
         self._resources = resources

@@ -1,4 +1,4 @@
-"""What a tool returns: the output schema of its return annotation, and results that are held to it."""
+"""Results of tools: the output schema of a return annotation, and values that are held to it."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _SHOWN: Final = 200  # characters of what is wrong with a value
 
 
 class Returns(NamedTuple):
-    """What a tool returns."""
+    """The form of a tool's results."""
 
-    schema: dict[str, Any] | None = None  # None: whatever it likes
+    schema: dict[str, Any] | None = None  # None: any
     wraps: bool = False  # its value is the member `result` of the document
 
     def answer(self, what: str, value: Any) -> Answer:
@@ -49,7 +49,7 @@ class Returns(NamedTuple):
 
 
 def returns_of(function: Function, given: Mapping[str, Any] | None) -> Returns:
-    """What a handler returns, by the schema that its author has written or else by its annotation."""
+    """The form of a handler's results, by its author's schema or else by its annotation."""
     if given is not None:
         return Returns(dict(given))
     hint = get_type_hints(function, include_extras=True).get("return", Any)

@@ -54,7 +54,7 @@ class Listening:
     ) -> NotifyOutcome | None:
         """Send a notification outside of a call to one session or (None) to all; None: nobody answers.
 
-        Of several nodes of a cluster one is told, which tells the others.
+        In a cluster one node is told, which tells the others.
         """
         links = {link.cluster or id(link): link for link in self._links if link.greeted}
         payload = notification_payload(method, params)
@@ -137,7 +137,7 @@ def run_worker(
 
 
 def run_until_stopped(serve: Callable[[asyncio.Event], Coroutine[Any, Any, None]]) -> None:
-    """Run a worker on an event loop; what it is given is set by SIGTERM, SIGINT or the end of the parent."""
+    """Run a worker on an event loop; SIGTERM, SIGINT or the end of the parent set the event that it gets."""
 
     async def main() -> None:
         stop = asyncio.Event()
@@ -163,7 +163,7 @@ def parent_of() -> int | None:
 
 
 def socket_of(given: str | None) -> Path:
-    """Where the worker should listen; raises SettingsError."""
+    """The path at which the worker should listen; raises SettingsError."""
     text = given or os.environ.get(SOCKET_VARIABLE)
     if not text:
         raise SettingsError(f"a worker needs a socket: use --socket PATH, or set {SOCKET_VARIABLE}")

@@ -41,7 +41,7 @@ _MOST_PRINCIPALS: Final = 1024  # that are remembered
 
 
 class Introduction(NamedTuple):
-    """What a worker says about itself in its hello."""
+    """A worker's description of itself, for its hello."""
 
     name: str
     version: str

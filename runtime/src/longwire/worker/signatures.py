@@ -20,7 +20,7 @@ _NAMED: Final = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYW
 
 
 class Signature(NamedTuple):
-    """What a handler takes."""
+    """The schema of a handler's parameters, and how its arguments are made."""
 
     schema: dict[str, Any]
     convert: Convert | None  # makes its arguments of those of a call; None: they are as they should be

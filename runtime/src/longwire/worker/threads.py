@@ -1,4 +1,4 @@
-"""Threads for handlers that block: a bounded number, and a word about those that never come back.
+"""Threads for handlers that block: a bounded number, and a report where all of them are stuck.
 
 Nothing can end a thread from outside. One whose call was cancelled or took too long works on, and its place
 is free again when it ends by itself. Where all places are held like that, no call can be run any more.

@@ -25,8 +25,8 @@ _NOBODY: Final = {"name": "unknown", "version": ""}
 class WorkerSession:
     """One session: what handlers see as `request.session`, and what is sent to its client outside of calls.
 
-    The runtime keeps the state and sends it with each message. While calls of the session run here, theirs is
-    newer. What they change goes back with the next result.
+    The runtime keeps the state and sends it with each message. While calls of the session run here, their
+    state is newer. Their changes go back with the next result.
     """
 
     __slots__ = ("_changed", "_state", "calls", "connection", "id", "requests", "sink")
@@ -39,7 +39,7 @@ class WorkerSession:
         self.id = session_id
         self.sink = sink  # of the runtime that last sent something
         self.requests = requests
-        self.calls = 0  # that run now
+        self.calls = 0  # calls that run now
         self._state: dict[str, Any] = {}
         self._changed = False
         self.connection = Connection(

@@ -1,4 +1,4 @@
-"""A call on its way to a worker: what is sent, who is told what comes back, what a failure means."""
+"""A call on its way to a worker: its envelope, the methods that take its answers, and kinds of failures."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class WorkerFailure(NamedTuple):
         return self.detail or self.sentence
 
     def error(self) -> MCPError:
-        """What the client is told."""
+        """The error for the client."""
         data: dict[str, object] = {"errorClass": self.error_class}
         if self.error_class in _LATER:
             return MCPError(UNAVAILABLE, self.sentence, {**data, RETRY_AFTER: _RETRY_SECONDS})
@@ -60,7 +60,7 @@ class WorkerCall:
         self.session_id: str | None = None
         self.endless = False  # it ends with its client, and takes as long as that does
         self.began = 0.0  # by the loop's clock: when it was queued, then when it was sent
-        self.link: WorkerLink | None = None  # that it was sent on
+        self.link: WorkerLink | None = None  # the link that it was sent on
         self.link_id = ""  # its id there
 
     def came(self, messages: list[dict[str, Any]]) -> None:

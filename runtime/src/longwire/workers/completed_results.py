@@ -1,6 +1,6 @@
-"""What 2026-07-28 wants in results beyond a worker's own words, and `server/discover` from its handshake.
+"""Fills in members that 2026-07-28 requires of results; makes `server/discover` of a worker's handshake.
 
-Workers are written for their tools. What is the same for all of them is filled in here, for any language.
+Workers are written for their tools. Members that are the same for all are filled in here, for any language.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from longwire.principals.principal import Principal
 from longwire.workers.call import Outcome
 
 _MODERN: Final = frozenset(MODERN_PROTOCOL_VERSIONS)
-# Without a word of the worker, nobody may keep a list for others, or for later.
+# Unless the worker says otherwise, nobody may keep a list for others, or for later.
 _UNCACHED: Final[Mapping[str, Any]] = {"ttlMs": 0, "cacheScope": "private"}
 
 

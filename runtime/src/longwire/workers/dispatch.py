@@ -65,7 +65,7 @@ _LOST: Final[Mapping[str, str]] = {"unknown": "unknown_id", "failed": "notify_fa
 _OVER: Final = "its client has cancelled the call, or left"
 
 # Sends notifications outside of calls to one session or (None) to all, and calls back with the outcome.
-# Ends when more may be told; the outcome may come later.
+# Returns once more may be sent; the outcome may come later.
 Notifier: TypeAlias = Callable[
     [str | None, list[bytes], Callable[[NotifyOutcome], None]], Coroutine[Any, Any, None]
 ]
@@ -167,7 +167,7 @@ class WorkerDispatch:
                 call.cancel()
 
     def clean_up(self, connection: Connection) -> None:
-        """Nothing: handlers, which leave things to clean up, are in workers."""
+        """Do nothing: handlers, which leave things to clean up, are in workers."""
 
     def session_ended(self, session_id: str, reason: str) -> None:
         self._pool.session_ended(session_id, reason)
@@ -312,7 +312,7 @@ class WorkerDispatch:
     # ---- what the runtime asks itself -------------------------------------------------------
 
     def _ready(self) -> None:
-        """Forget what another worker has said, now that there is a new one."""
+        """Forget the answers of an earlier worker, now that there is a new one."""
         self._discovered = None
         if self._on_tools is not None:
             self._keep(self._learn_tools(self._on_tools))
@@ -330,7 +330,7 @@ class WorkerDispatch:
             told(tool_names(reply["result"]))
 
     async def _shaken(self) -> Outcome:
-        """What a worker answers to a handshake: it may know nothing else that says what it offers."""
+        """A worker's answer to a handshake: it may know no other method that says what it offers."""
         params = {
             "protocolVersion": LATEST_HANDSHAKE_VERSION,
             "capabilities": {},

@@ -43,8 +43,8 @@ class WorkerLink(FrameConnection):
         self._home = worker.home
         self._plan = worker.home.plan
         self._counters = worker.home.counters
-        self._frames: deque[FromWorker] = deque()  # that have come, and wait while the link is held
-        self._holds = 0  # by those for whom no more is read
+        self._frames: deque[FromWorker] = deque()  # received, and waiting while the link is held
+        self._holds = 0  # how many callers hold it, so that no more is read
         self._calls: dict[str, WorkerCall] = {}  # in the order in which they were sent
         self._last = 0  # the number of the last call, which is its id
         self._written = 0  # the number of the last one that was written to the socket
@@ -76,8 +76,8 @@ class WorkerLink(FrameConnection):
     def has_room(self, waiting: int) -> bool:
         """Whether another call may be sent, while so many wait.
 
-        What lies unread at a worker that hangs is lost with it. So it is sent one call, or where many wait
-        half of them in one write, and the next when it has read those.
+        Calls that a hanging worker has not read are lost with it. So a worker is sent one call, or where many
+        wait half of them in one write, and more once it has read these.
         """
         unread = self._last - self._read
         if unread and (self._written > self._read or unread > waiting):
@@ -124,9 +124,9 @@ class WorkerLink(FrameConnection):
         self.write(writing.ping(self.life.ping(self._last)))
 
     def ask(self) -> None:
-        """Have the worker say that it has read its last call, for another one waits.
+        """Ask the worker to confirm that it has read its last call, since another one waits.
 
-        That is no question whether it is alive: it may be long at work on that call.
+        This doesn't check whether the worker lives: it may be long at work on that call.
         """
         if not self.life.awaited and self._read < self._last and self.spare > 0:
             self._ping()
@@ -329,7 +329,7 @@ class WorkerLink(FrameConnection):
             self._settled()
 
     def _settled(self) -> None:
-        """A call that nobody waited for is over for the worker, too."""
+        """Note that a call which nobody waits for is over for the worker, too."""
         self._overdue = self._overdue and bool(self._owed)
         self._home.freed()
 

@@ -42,14 +42,14 @@ _LONGEST: Final = 4096  # bytes of those that are kept
 
 
 class Members:
-    """Makes those fields."""
+    """Makes these fields."""
 
     def __init__(self) -> None:
         self._kept: dict[tuple[Any, ...], bytes] = {}
         self._shown: dict[tuple[str, ...], tuple[str, ...]] = {}  # names of headers to those that workers see
 
     def of_session(self, request: Request, session: Session) -> bytes:
-        """Those of a call in a session."""
+        """The fields of a call in a session."""
         headers, principal, state = request.headers, request.principal, session.state
         shown = self._shown_of(headers)
         key = (
@@ -79,7 +79,7 @@ class Members:
         return _with_own(found, request)
 
     def of_single(self, request: Request, version: str, params: Mapping[str, Any] | None) -> bytes:
-        """Those of a call without a session; its `_meta` may say which client it is."""
+        """The fields of a call without a session; its `_meta` may say which client it is."""
         meta = params.get("_meta") if params is not None else None
         info = capabilities = None
         if type(meta) is dict:
@@ -130,7 +130,7 @@ class Members:
 
 
 def span_headers() -> dict[str, str]:
-    """The present span as the parent of what a worker does; empty: nothing is traced."""
+    """Headers that make the present span the parent of a worker's spans; empty: nothing is traced."""
     span = get_current_span().get_span_context()
     if not span.is_valid:
         return {}

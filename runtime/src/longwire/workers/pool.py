@@ -31,17 +31,17 @@ _FIRST_START: Final = 20.0  # seconds in which calls wait for the first worker, 
 _STOPPING: Final = "the server is stopping, and has ended this call: call again later"
 _LOOK: Final = 0.5  # seconds between two looks at the queue, at most
 _SESSIONS: Final = 100_000  # that are remembered as bound to a worker
-# Takes messages outside of calls, and tells what became of them; what it returns ends when it has room.
+# Takes messages outside of calls and reports the outcome; a future that it returns ends when it has room.
 OnNotify: TypeAlias = Callable[[Notify, Callable[[NotifyOutcome], None]], asyncio.Future[None] | None]
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerPlan:
-    """Which workers a server has, and the limits they are held to."""
+    """The workers that a server has, and the limits they are held to."""
 
-    command: tuple[str, ...] | None = None  # that starts one
+    command: tuple[str, ...] | None = None  # starts one
     count: int = 0  # of started ones
-    sockets: tuple[str, ...] = ()  # of those that somebody else runs
+    sockets: tuple[str, ...] = ()  # of workers that somebody else runs
     queue: int = 256  # calls that may wait
     queue_seconds: float = 10.0
     call_seconds: float = 900.0
@@ -54,7 +54,7 @@ class WorkerPlan:
 
 
 class WorkerPool:
-    """Gives calls to workers, which it keeps in their places."""
+    """Gives calls to workers, and keeps a worker in each place."""
 
     def __init__(
         self,
@@ -149,7 +149,7 @@ class WorkerPool:
                 self._queue.remove(call)
 
     def session_ended(self, session_id: str, reason: str) -> None:
-        """Tell the workers, any of which may keep something of a session."""
+        """Tell all workers that a session has ended: any of them may keep data of it."""
         if (bound := self._bound.pop(session_id, None)) is not None:
             bound.sessions -= 1
         for worker in self._workers():

@@ -144,7 +144,7 @@ class RunningCall(WorkerCall):
             task.cancel()
         self._release()
         self.work = None
-        self.exchange.task = None  # which holds this
+        self.exchange.task = None  # the exchange holds this call
         self._home.over(self)
 
     def cancel(self) -> None:
@@ -255,11 +255,11 @@ class RunningCall(WorkerCall):
             self._keep(asyncio.ensure_future(close()))
 
     def _gave_up(self, params: Any) -> bool:
-        """Whether the worker takes a question to the client back, by the id that it gave it."""
+        """Whether a cancellation of the worker takes back a question to the client, by the question's id."""
         asked = params.get("requestId") if isinstance(params, dict) else None
         task = self._questions.get(asked) if self._questions is not None and type(asked) is str else None
         if task is not None:
-            task.cancel()  # which tells the client
+            task.cancel()  # the cancelled task tells the client
         return task is not None
 
     def _go_on(self) -> None:

@@ -1,4 +1,4 @@
-"""When a worker was heard last, and what it was asked since: pings, of which one is on its way at a time."""
+"""Signs of life of a worker: when it was heard last, and pings, of which one is under way at a time."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LOOK: Final = 1.0  # seconds between two looks at the clock, at most
 
 
 class SignsOfLife:
-    """What one connection knows of them. Times are those of the event loop."""
+    """The signs of life on one connection. Times are those of the event loop."""
 
     def __init__(self) -> None:
         self.heard = 0.0  # when the last frame came
@@ -41,7 +41,7 @@ class SignsOfLife:
         return f"p{self.pings}"
 
     def is_awaited(self, pong: str) -> bool:
-        """Whether this is the id of the ping that has no pong yet; from then on it has."""
+        """Whether this is the id of the ping that has no pong yet; the ping is answered then."""
         if pong != f"p{self.awaited}":
             return False
         self.awaited = 0
@@ -52,7 +52,7 @@ class SignsOfLife:
         return min(_LOOK, *(limit / 4 for limit in (*limits, PONG_SECONDS, FRAME_SECONDS)))
 
     def broken(self, now: float, greeted: bool) -> str | None:
-        """What of the contract took too long, in a sentence."""
+        """The sentence about a part of the contract that took too long; None: none did."""
         if not greeted:
             too_long = now - self.heard > HELLO_SECONDS
             return f"it did not say 'hello' within {HELLO_SECONDS:g} s" if too_long else None

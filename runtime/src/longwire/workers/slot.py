@@ -34,7 +34,7 @@ class Slot:
         self.label = label
         self._external = external
         self.current: Worker | None = None
-        self._next: Worker | None = None  # that is being started
+        self._next: Worker | None = None  # the worker that is being started
         self._finishing: list[Worker] = []
         self._starts = 0
         self._wait_until: float | None = None  # seconds since 1970, of the next start
@@ -152,7 +152,7 @@ class Slot:
 
 
 class Pauses:
-    """How long a place waits before its next worker is started."""
+    """The waits of a place before its next worker is started."""
 
     def __init__(self, external: bool) -> None:
         self._external = external
@@ -168,7 +168,7 @@ class Pauses:
         return self._useless >= _HOPELESS and not self._external
 
     def after(self, worker: Worker) -> float:
-        """The seconds, after this one has failed."""
+        """The seconds to wait after this worker has failed."""
         if worker.ready_seconds > SOUND_SECONDS:
             self.forget()
         if worker.has_answered or worker.ready_seconds > SOUND_SECONDS:

@@ -36,7 +36,7 @@ WorkerState: TypeAlias = Literal["starting", "ready", "draining", "waiting", "en
 
 @dataclass(frozen=True, slots=True)
 class WorkerStatus:
-    """What operators see of one worker at one moment."""
+    """The state of one worker at one moment, for operators."""
 
     id: str  # its label, such as w1
     state: WorkerState  # waiting: its next start is put off after failures
@@ -73,7 +73,7 @@ class Worker:
         self._brief: str | None = None  # the same without what it printed
         self.usable = False  # may be given calls
         self.leaving = asyncio.Event()  # another should take its place
-        self.sessions = 0  # that are bound to it
+        self.sessions = 0  # sessions bound to it
         self._finishing = False
         self._cut_off = False  # it has closed its connection, and may be about to end
         self.link = WorkerLink(self)
@@ -94,7 +94,7 @@ class Worker:
         return self._process.pid if self._process is not None else None
 
     def weight(self, for_session: bool) -> int:
-        """How much it has to do already: the one with the least is given a call, or a session."""
+        """Its present load: the worker with the least is given a call, or a session."""
         weight = self.link.in_flight
         if for_session:
             weight += self.sessions << 20

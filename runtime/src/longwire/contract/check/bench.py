@@ -1,4 +1,4 @@
-"""What cases are made of: the worker that they are run against, what it offers, and how they fail."""
+"""The parts of cases: the worker under test, its capabilities and tools, and how cases fail."""
 
 from __future__ import annotations
 

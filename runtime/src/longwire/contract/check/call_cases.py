@@ -111,7 +111,7 @@ async def _ask(bench: Bench) -> None:
 
 
 def _client_s_answer(request: Mapping[str, Any]) -> dict[str, Any]:
-    """What a client answers: one word for every field of a form, or for its model."""
+    """The answer of a client: one word for every field of a form, or for its model."""
     params = request.get("params", {})
     if request["method"] == "elicitation/create":
         fields = params.get("requestedSchema", {}).get("properties", {})

@@ -26,7 +26,7 @@ _HEADERS: Final = {
     "content-type": "application/json",
     "host": "localhost",
 }
-_HELLO_SECONDS: Final = 5.0  # that the contract gives a worker for its hello
+_HELLO_SECONDS: Final = 5.0  # the contract's time for a worker's hello
 _CHECKS: Final = {event: Draft202012Validator(schema) for event, schema in SCHEMAS["worker"].items()}
 LAST: Final = ("result", "error")  # the events that end a call
 
@@ -69,7 +69,7 @@ class Probe(asyncio.Protocol):
 
     def __init__(self) -> None:
         self.problems: list[str] = []  # of frames, in a sentence each
-        self.seconds = 10.0  # that the worker has for an answer
+        self.seconds = 10.0  # for one answer of the worker
         self.hello: dict[str, Any] = {}
         self.closed = False
         self._decoder = FrameDecoder()

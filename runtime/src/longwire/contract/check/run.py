@@ -29,7 +29,7 @@ _FIRST_WAIT: Final = 0.02
 
 
 class CaseReport(NamedTuple):
-    """What came of one case."""
+    """The outcome of one case."""
 
     name: str
     requires: str

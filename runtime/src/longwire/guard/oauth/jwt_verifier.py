@@ -49,7 +49,7 @@ _NO_KEYS: Final = Undecided(
     "the keys of the authorization server can't be had: try again later", 5, word="keys"
 )
 
-# What PyJWT says about tokens whose signature is right. Other errors are about the signature.
+# PyJWT's errors about tokens whose signature is right. Its other errors are about the signature.
 _PROBLEMS: Final[Mapping[type[jwt.PyJWTError], Rejected]] = {
     jwt.ExpiredSignatureError: Rejected("the token has expired", authentic=True),
     jwt.ImmatureSignatureError: Rejected("the token is not valid yet", authentic=True),
@@ -60,7 +60,7 @@ _PROBLEMS: Final[Mapping[type[jwt.PyJWTError], Rejected]] = {
 
 
 class Verifier:
-    """Checks tokens: any of them, by asking about each."""
+    """Checks tokens; this base takes tokens of any form, and `decide` is asked about each."""
 
     version: object = None  # answers hold as long as this is the same object
     signed: bool = False  # whether tokens prove themselves, so that none can be guessed
@@ -77,7 +77,7 @@ class Verifier:
         """Read the keys again, if there are any."""
 
     def verify(self, token: str) -> AccessToken | Rejected | Undecided | None:
-        """What is known of a token at once; None: `decide` has to be asked."""
+        """The verdict on a token, if it is known at once; None: `decide` has to be asked."""
         return None
 
     async def decide(self, token: str) -> AccessToken | Rejected | Undecided:

@@ -1,4 +1,4 @@
-"""This server as an OAuth 2.1 resource server: who a token stands for, and what clients are told without one.
+"""This server as an OAuth 2.1 resource server: the principals of tokens, and refusals where there is none.
 
 The answers are those of the MCP specification (authorization, 2025-11-25 and 2026-07-28) and of RFC 6750 and
 RFC 9728: 401 and 403 name the document that says where tokens are to be had.
@@ -36,7 +36,7 @@ METADATA: Final = "/.well-known/oauth-protected-resource"
 _MOST_KNOWN: Final = 4096  # tokens that are remembered
 _MOST_ASKED: Final = 256  # tokens that are being checked
 _SCOPE: Final = re.compile(r"[!#-\[\]-~]+", re.ASCII)  # RFC 6749
-_REFRESHING: Final = "offline_access"  # a wish of clients, which no resource asks for
+_REFRESHING: Final = "offline_access"  # a scope that clients ask for, and no resource names
 _BUSY: Final = Undecided("too many tokens are being checked: try again later", word="keys")
 # Open to every page: there is nothing in it that isn't meant for everybody.
 _FOR_PAGES: Final[HeaderList] = [(b"access-control-allow-origin", b"*"), (b"cache-control", b"max-age=300")]
@@ -71,7 +71,7 @@ class ResourceServer:
         self._asked: dict[bytes, asyncio.Task[Principal | Rejected | Undecided]] = {}
         parts = urlsplit(resource)
         path = parts.path.rstrip("/")
-        self.host: Final = parts.hostname or ""  # which clients call this server by
+        self.host: Final = parts.hostname or ""  # the name that clients call this server by
         self._metadata_url = f"{parts.scheme}://{parts.netloc}{METADATA}{path}"
         page = for_methods(("GET", "HEAD", "OPTIONS"), self._show)
         # Open to all, by path: at the root, and where RFC 9728 puts that of a resource with a path.
@@ -83,7 +83,7 @@ class ResourceServer:
         self.signed: Final = verifier.signed  # whether tokens prove themselves, so that none can be guessed
 
     def owns(self, principal: Principal) -> bool:
-        """Whether a token of this kind proved who it is."""
+        """Whether a token of OAuth proved this principal."""
         return " " in principal.key and principal.has_token  # names of other tokens have no blanks
 
     def reload(self) -> None:
@@ -92,7 +92,7 @@ class ResourceServer:
         self._verifier.reload()
 
     def find(self, token: str) -> Principal | Rejected | Undecided | None:
-        """Whom a token stands for, as far as that is known at once; None: `ask` has to be called."""
+        """The principal of a token, as far as it is known at once; None: `ask` has to be called."""
         proof = digest(token)
         if self._version is not (version := self._verifier.version):
             self._version = version

@@ -31,7 +31,7 @@ def request_id(headers: Mapping[str, str]) -> str:
 
 
 class SessionState(Protocol):
-    """What a session remembers, for handlers: it outlives a restart if the server's store does."""
+    """The state of a session, for handlers: it outlives a restart if the server's store does."""
 
     @property
     def state(self) -> Mapping[str, Any]: ...
@@ -63,8 +63,8 @@ class Request:
     client: str = field(init=False)  # for limits, logs and the fair queue; set by the runtime
     session_id: str | None = None  # of an existing session of this principal; set by the runtime
     session: SessionState | None = None  # of the same; for handlers
-    worker: str | None = None  # that ran it; set by the runtime
-    answer_headers: HeaderList = ()  # that every answer to it has; set by the checks
+    worker: str | None = None  # the worker that ran it; set by the runtime
+    answer_headers: HeaderList = ()  # headers that every answer to it has; set by the checks
     spanned: bool = False  # whether it has a span of its own, if anything is traced
     # Counts a request that is refused with a status from 400 to 499 before it counts as a call, and may have
     # another answer for it; set by the runtime.
@@ -80,7 +80,7 @@ class Request:
 
 
 class Responder(Protocol):
-    """Where the answer to one request is written. Nothing here waits, or raises when the client has gone.
+    """Writes the answer to one request. Nothing here waits, or raises when the client has gone.
 
     Either `answer()` once, or `begin_events()`, any number of `send()` and `end()`.
     """

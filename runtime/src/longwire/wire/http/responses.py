@@ -117,7 +117,7 @@ class ResponseParser:
         return self._some()
 
     def _some(self) -> bytes | None:
-        """What there is of a body."""
+        """The part of a body that has arrived."""
         if not self._buffer:
             return None
         data = bytes(self._buffer[: self._left])

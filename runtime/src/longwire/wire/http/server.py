@@ -1,8 +1,8 @@
 """A handler on a TCP port, over HTTP or HTTPS, inside the server's own event loop.
 
 The event loops' own servers won't do. That of uvloop accepts one connection in each turn of the loop, so that
-whoever comes after two hundred others waits for two hundred turns. And all of them say nothing of a client
-before its TLS handshake is over, so that those who begin none could not be counted.
+a client that comes after two hundred others waits for two hundred turns. And no loop's server reports a
+client before its TLS handshake is over, so clients that begin none could not be counted.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class Listener:
                 ssl_handshake_timeout=self._port.limits.head_timeout if timed else None,
                 ssl_shutdown_timeout=_GOODBYE if timed else None,
             )
-        except OSError as error:  # also what TLS and timeouts raise
+        except OSError as error:  # TLS and timeouts raise these too
             self._port.left(connection)
             if isinstance(error, ConnectionAbortedError):  # it took too long
                 self._port.refused["slow"] += 1

@@ -1,6 +1,6 @@
 """The files of a server's own pages: their types, their headers, and the policy that browsers hold them to.
 
-They hold no secret, so they take no token: a page asks for it, or has it in its address.
+They hold no secret and take no token: the page asks its reader for that, or has it in its address.
 """
 
 from __future__ import annotations

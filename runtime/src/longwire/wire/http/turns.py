@@ -1,4 +1,4 @@
-"""Large messages take turns, so that whoever sends many of them keeps no other client waiting for long.
+"""Large messages take turns, so that a client that sends many keeps no other waiting for long.
 
 Parsing holds the event loop (and Python's lock, so a thread would not help). Large messages are therefore
 handled one at a time, those of all principals in turn, and then the loop is free for as long as they took.
@@ -102,7 +102,7 @@ class Turns:
             try:
                 if not waiting.responder.gone:
                     waiting.context.run(waiting.handler, waiting.request, waiting.responder)
-            except Exception:  # of one that didn't wait its connection takes care
+            except Exception:  # where a message didn't wait, its connection handles this
                 logger.exception("the handler of %s %s failed", waiting.request.method, waiting.request.path)
                 with suppress(RuntimeError):  # the answer has begun
                     answer_text(waiting.responder, 500, "the server failed: its log says why")
