@@ -25,7 +25,7 @@ from acuity.scoring.selftest import (
 )
 from emulated_card import needs_compiler
 from fake_cuda import emulated_card
-from golden_digits import expected
+from golden_digits import expected, made
 from off_device import OffDevice
 
 CPU = Engine("cpu", [CpuDevice()])
@@ -51,6 +51,17 @@ def check(engine: Engine, *wanted: GoldenEntry) -> list[SelftestRow]:
 def test_all_that_comes_with_acuity_has_golden_digits() -> None:
     required = {(entry.kind, entry.name) for entry in GOLDEN.values() if entry.required}
     assert {(kind, name) for kind, name, required in expected() if required} == required
+
+
+def test_one_extractor_is_made_anew_alone_and_without_libvmaf_only_if_that_lacks_it() -> None:
+    stored = {(one["kind"], one["name"]): one for one in json.loads(selftest.GOLDEN.read_text())["entries"]}
+    without = {key: one for key, one in stored.items() if key != ("extractor", "xpsnr")}
+    assert made({"xpsnr"}, without, None) == list(stored.values())
+    for names in ({"psnr"}, {"vmaf_v0.6.1"}, set()):
+        with pytest.raises(SystemExit, match="VMAF_REFERENCE_BIN"):
+            made(names, stored, None)
+    with pytest.raises(SystemExit, match="the name p"):
+        made({"p"}, stored, None)
 
 
 @pytest.mark.parametrize("name", [name for name, entry in GOLDEN.items() if entry.kind == "extractor"])

@@ -201,6 +201,7 @@ def test_limits_are_true() -> None:
     for words in (
         f"jobs that may wait (default {settings.queue})",
         f"seconds that a call may take (default {settings.time_limit:g})",
+        f"may take (default {settings.submitted_limit:.0f}: six hours)",
         f"after SIGTERM (default {settings.grace:g})",
         f"at most {settings.body >> 20} MiB",
         f"requests in flight | {settings.calls_each} | {settings.calls * 3 // 4} | {settings.calls} |",

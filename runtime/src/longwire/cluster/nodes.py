@@ -28,7 +28,7 @@ logger: Final = logging.getLogger(__name__)
 LEASE: Final = 1.5  # seconds that a lease lasts
 BEAT: Final = 0.5  # seconds between two renewals
 
-_PATIENCE: Final = 2.0  # seconds at the start for the lease of the process before this one to end
+_PATIENCE: Final = LEASE + 0.5  # seconds at the start for the lease of the process before this one to end
 _LISTED: Final = 3600.0  # seconds that a dead node is still listed
 
 # A value that something else has written in a lease's place counts as no lease.

@@ -27,6 +27,8 @@ async def test_status_says_where_it_stands(tmp_path: Path) -> None:
         before = await ground.ask(client, "vmaf.status")
         assert (before["state"], before["frames_read"], before["last_score"]) == ("waiting", 0, None)
         assert before["model"] == MODEL
+        schemas = {tool.name: tool.output_schema or {} for tool in (await client.list_tools()).tools}
+        assert set(before) == set(schemas["vmaf.status"]["properties"])
         await ground.feed(4)
         during = await ground.ask(client, "vmaf.status")
         assert (during["state"], during["frames_read"]) == ("measuring", 4)
