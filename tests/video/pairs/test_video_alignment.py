@@ -160,6 +160,28 @@ def test_most_frames_between_a_lost_one_and_a_doubled_one_are_refused(tmp_path: 
         paired(ref, dis)
 
 
+@pytest.mark.parametrize(("period", "crf"), [(30, "28"), (45, "32")])
+def test_a_still_picture_in_changing_light_is_not_late(period: int, crf: str, tmp_path: Path) -> None:
+    """Encoders let its light change a bit early or late; a frame that is lost there is told all the same."""
+    rng = np.random.default_rng(2)
+    scene = 120.0 + sum(
+        contrast
+        * np.kron(rng.normal(0, 1, (-(-HEIGHT // cell), -(-WIDTH // cell))), np.ones((cell, cell)))[
+            :HEIGHT, :WIDTH
+        ]
+        for cell, contrast in ((2, 8), (6, 14), (18, 22), (40, 25))
+    )
+    frames = [
+        np.clip(np.rint(16 + (np.clip(scene, 16, 235) - 16) * light), 16, 235).astype(np.uint8)
+        for light in 1 - 0.9 * np.abs(np.sin(np.arange(90) / period))
+    ]
+    ref = encode_luma(tmp_path / "ref.mkv", frames, codec="ffv1")
+    notes = paired(ref, encode_luma(tmp_path / "dis.mkv", frames, crf=crf)).notes
+    assert not [note.text for note in notes if note.code == "alignment"]
+    with pytest.raises(PairingError, match="lost 1 frame"):
+        paired(ref, encode_luma(tmp_path / "lost.mkv", frames[:47] + frames[48:], crf="18"))
+
+
 @pytest.mark.parametrize("count", [1, 8, 30])
 def test_frames_after_few_pairs_tell_whether_they_are_right(count: int, source: Path, make: Make) -> None:
     with pytest.raises(PairingError, match="is 1 frame behind"):
