@@ -6,6 +6,7 @@ import asyncio
 import math
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 
 import pytest
 
@@ -40,28 +41,27 @@ def told(caplog: pytest.LogCaptureFixture, event: str) -> list[str]:
     return [one.getMessage() for one in caplog.records if getattr(one, "event", "") == event]
 
 
-@pytest.mark.parametrize(
-    "value", [None, b"", b"\xff", b'{"incarnation": "x', b"[]", b"7", b'{"incarnation": 7}']
-)
+NO_LEASES = (None, b"", b"\xff", b'{"incarnation": "x', b"[]", b"7", b'{"incarnation": 7}')
+
+
 @pytest.mark.parametrize("key", ["node:a", "nodes", "data"])
-async def test_leases_and_their_list_are_written_again(
-    server: RedisServer, key: str, value: bytes | None
-) -> None:
+async def test_leases_and_their_list_are_written_again(server: RedisServer, key: str) -> None:
     async with spoiling(server) as (nodes, link):
         a, b = await nodes.node("a"), await nodes.node("b")
         name = f"longwire:{key}"
-        await link.call("DEL", name)
-        await (link.call("LPUSH", name, "x") if value is None else link.call("SET", name, value))
 
-        async def is_whole() -> bool:
+        async def is_whole(value: bytes | None) -> bool:
             if await link.call("TYPE", name) != (b"zset" if key == "nodes" else b"string"):
                 return False
             if key == "node:a" and value is not None and await link.call("GET", name) == value:
                 return False
             return {one.label for one in await b.nodes.statuses() if one.alive} == {"a", "b"}
 
-        await comes(is_whole)
-        await until(lambda: a.nodes.holds_lease and b.nodes.holds_lease)
+        for value in NO_LEASES:
+            await link.call("DEL", name)
+            await (link.call("LPUSH", name, "x") if value is None else link.call("SET", name, value))
+            await comes(partial(is_whole, value))
+            await until(lambda: a.nodes.holds_lease and b.nodes.holds_lease)
 
 
 # Commands on {hash} and {events}, with what they put in the place of what a node wrote.
@@ -100,23 +100,23 @@ async def _damage(link: RedisLink, session_id: str, damage: str) -> None:
         await link.call(*(names.get(word, word) for word in command))
 
 
-@pytest.mark.parametrize("damage", DAMAGE)
-async def test_a_damaged_session_of_a_dead_node_is_forgotten_and_others_go_on(
-    server: RedisServer, damage: str, caplog: pytest.LogCaptureFixture
+async def test_damaged_sessions_of_a_dead_node_are_forgotten_and_others_go_on(
+    server: RedisServer, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with spoiling(server) as (nodes, link):
         a, b = await nodes.node("a"), await nodes.node("b")
-        bad, worse, good = await a.begin(), await a.begin(), await a.begin()
+        damaged = {damage: await a.begin() for damage in DAMAGE}
+        good = await a.begin()
         await a.kill()
         await lease_forgotten(server, "a")
-        for one in (bad, worse):
-            await _damage(link, one.id, damage)
-            assert await b.reach(one.id) is None
-            assert await b.ownership.find(one.id) is None  # which clients are answered with 404
-            keys = link.key("session", one.id), link.key("events", one.id)
-            assert not await link.call("EXISTS", *keys)
+        for damage, session in damaged.items():
+            await _damage(link, session.id, damage)
+            assert await b.reach(session.id) is None, damage
+            assert await b.ownership.find(session.id) is None, damage  # clients are answered with 404
+            keys = link.key("session", session.id), link.key("events", session.id)
+            assert not await link.call("EXISTS", *keys), damage
         assert await b.reach(good.id) is not None
-        assert b.counters.journal_failures == 2
+        assert b.counters.journal_failures == len(DAMAGE)
     assert len(told(caplog, "session_damaged")) == 1
     assert "let nothing else write keys like 'longwire:session:*'" in told(caplog, "session_damaged")[0]
 
@@ -160,19 +160,19 @@ async def test_a_damaged_session_does_not_hold_up_the_look_after_an_outage(serve
         assert bad.ended is None
 
 
-@pytest.mark.parametrize("value", [None, b"", b"junk", b"nan", b"-1e300", b"1e300", b"\xff"])
-async def test_a_damaged_rate_is_a_full_or_an_empty_bucket(server: RedisServer, value: bytes | None) -> None:
+async def test_a_damaged_rate_is_a_full_or_an_empty_bucket(server: RedisServer) -> None:
     rate = Rate(10, 3600.0)
     async with spoiling(server) as (nodes, link):
         a = await nodes.node("a", lease=30.0)
         assert await SharedAllowances(a.nodes).take("token:a", rate) == 0
         (name,) = await link.call("KEYS", "longwire:rate:*")
-        await link.call("DEL", name)
-        await (link.call("LPUSH", name, "x") if value is None else link.call("SET", name, value))
-        waits = [await SharedAllowances(a.nodes).take("token:a", rate) for _ in range(20)]
-        assert waits.count(0) == (0 if value == b"1e300" else 10)
-        assert all(math.isfinite(wait) and wait <= 3600 for wait in waits)
-        assert 0 < await link.call("PTTL", name) <= 3_600_001
+        for value in (None, b"", b"junk", b"nan", b"-1e300", b"1e300", b"\xff"):
+            await link.call("DEL", name)
+            await (link.call("LPUSH", name, "x") if value is None else link.call("SET", name, value))
+            waits = [await SharedAllowances(a.nodes).take("token:a", rate) for _ in range(20)]
+            assert waits.count(0) == (0 if value == b"1e300" else 10)
+            assert all(math.isfinite(wait) and wait <= 3600 for wait in waits)
+            assert 0 < await link.call("PTTL", name) <= 3_600_001
         assert a.link.healthy
 
 

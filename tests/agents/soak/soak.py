@@ -113,7 +113,8 @@ async def _disturb(
             node = ground.nodes[0]
             await anyio.to_thread.run_sync(node.roll)
             done["nodes_rolled"] += 1
-            watched[node.label + " again"] = Watched(f"node {node.label}, rolled", node.pid)
+            before = watched[node.label]
+            watched[node.label + " again"] = Watched(f"node {node.label}, rolled", node.pid, before)
         elif pids := [pid for node in ground.nodes for pid in node.worker_pids()]:
             done["workers_killed"] += 1
             ground.kill(chance.choice(pids))

@@ -32,6 +32,7 @@ class Watched:
 
     name: str
     pid: int
+    before: Watched | None = None  # the process whose place it took: it may become as large
     samples: list[Sample] = field(default_factory=list)
 
     def look(self, seconds: float) -> None:
@@ -49,7 +50,8 @@ class Watched:
 
     def is_flat(self) -> bool:
         early, late = self.growth()
-        return not early or late <= early * _GROWTH + _SLACK
+        usual = max(early, self.before.growth()[1]) if self.before is not None else early
+        return not early or late <= usual * _GROWTH + _SLACK
 
 
 @dataclass(slots=True)

@@ -13,6 +13,7 @@ from soak import soak
 from soak_bursts import bursts
 from soak_clients import Tally
 from soak_ground import Ground
+from soak_report import Sample, Watched
 
 SECONDS = 20.0
 TTL = 8.0
@@ -42,3 +43,14 @@ def test_a_short_soak(tmp_path: Path) -> None:
     assert report.events["redis_restarts"] == report.events["nodes_rolled"] == 1
     seen = {**report.counts, **report.events}
     assert {name: many for name, many in LEAST.items() if seen.get(name, 0) < many} == {}
+
+
+def test_a_process_that_takes_another_ones_place_may_become_as_large() -> None:
+    def node(*memory: int, before: Watched | None = None) -> Watched:
+        return Watched("node", 1, before, [Sample(0.0, rss << 20, 0, 0) for rss in memory])
+
+    old, young = node(150, 230, 230, 230), (60, 200, 230, 240)
+    assert old.is_flat()
+    assert node(*young, before=old).is_flat()
+    assert not node(*young).is_flat()
+    assert not node(60, 200, 230, 270, before=old).is_flat()
