@@ -105,6 +105,27 @@ def test_a_loop_that_ends_without_a_stop_leaves_no_process() -> None:
     asyncio.run(worker.gone())
 
 
+def test_a_loop_that_ends_without_a_stop_starts_no_worker_in_the_place_of_one() -> None:
+    async def main() -> asyncio.Task[None]:
+        jobs = Jobs(config())
+
+        async def last() -> None:
+            try:
+                await asyncio.Event().wait()
+            finally:  # the loop ends, and goes on as long as this takes
+                async with asyncio.timeout(PATIENCE):
+                    while jobs.stats().workers:
+                        await asyncio.sleep(0.01)
+
+        await jobs.start()
+        await Running(jobs, spec("hold")).holding()
+        ending = asyncio.ensure_future(last())
+        await asyncio.sleep(0)
+        return ending
+
+    assert asyncio.run(main()).cancelled()  # not timed out
+
+
 @pytest.mark.parametrize("name", ["nothing", "os:getpid", "acuity.jobs.tasks.score:run", ""])
 def test_a_name_is_never_a_place_to_import_from(name: str) -> None:
     with pytest.raises(KeyError):

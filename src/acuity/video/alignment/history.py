@@ -53,7 +53,7 @@ class Evidence(NamedTuple):
             return self.frames >= _STEADY and self.tracking >= 0.5 and lead >= 0.08 and self.likeness >= 0.75
         if lead >= (0.02 if self.ahead else 0.05):
             return True
-        # Their changes don't tell, as in fades, whose light encoders let change a bit early or late.
+        # The changes don't tell a lag, as in fades: encoders let the light change a bit early or late.
         if self.ahead:
             return lead >= -0.02 and self.position >= 0.73 and self.gain >= 2.5
         return lead >= -0.03 and self.position >= (0.85 if self.gain >= 6 else 0.9)

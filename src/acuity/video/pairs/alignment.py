@@ -133,8 +133,8 @@ def other_pictures(aligner: Aligner, plan: PairPlan) -> str:
     return f"{text}: they are compared all the same"
 
 
-def lit(brightness: Brightness, plan: PairPlan) -> Iterator[Note]:
-    """The warning of another brightness, if there is one."""
+def brightness_notes(brightness: Brightness, plan: PairPlan) -> Iterator[Note]:
+    """The warning that one video is brighter than the other, if it is clearly."""
     if (how := brightness.difference()) is not None:
         text = f"{plan.dis.name} is {how} than {plan.ref.name}"
         yield warning("brightness", f"{text}: models count that more or less")
@@ -143,7 +143,7 @@ def lit(brightness: Brightness, plan: PairPlan) -> Iterator[Note]:
 class Watch:
     """Looks at the pairs as they are scored; refuses, or adds one warning.
 
-    For pictures without signatures, whose times are known to match, it only checks which part they show.
+    After `align=auto` pictures come without signatures: then it only checks which part they show.
     """
 
     def __init__(
@@ -198,7 +198,7 @@ class Watch:
         elif others := other_pictures(aligner, self._plan):
             self._notes.append(warning(CODE, others))
         else:
-            self._notes.extend(lit(self._brightness, self._plan))
+            self._notes.extend(brightness_notes(self._brightness, self._plan))
 
     def leave(self) -> None:
         """Warn of what the pairs so far show: no more are wanted, though the videos go on."""

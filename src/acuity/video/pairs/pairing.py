@@ -175,8 +175,8 @@ class Pairing(PictureSource):
                 yield ref, dis
                 del ref, dis
             if watch is not None:
-                on = self._survey is None  # which has seen all frames
-                watch.end(*(rest or self._read_on(left, right, watch) if on else ()))
+                surveyed = self._survey is not None  # the survey has seen all frames
+                watch.end(*(() if surveyed else rest or self._read_on(left, right, watch)))
         except GeneratorExit:  # interrupted, or an agent stopped the measurement
             if watch is not None:
                 watch.leave()

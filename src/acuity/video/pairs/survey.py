@@ -16,7 +16,14 @@ from acuity.video.alignment.geometry import Transformation
 from acuity.video.alignment.matching import FLAT, correlation
 from acuity.video.alignment.path import Frames, Solver
 from acuity.video.notes import Note, info, warning
-from acuity.video.pairs.alignment import CODE, Decision, frames_in_words, lit, other_pictures, statement
+from acuity.video.pairs.alignment import (
+    CODE,
+    Decision,
+    brightness_notes,
+    frames_in_words,
+    other_pictures,
+    statement,
+)
 from acuity.video.pairs.likeness import Brightness, moved, zoomed
 from acuity.video.pairs.pair_plan import PairPlan
 from acuity.video.pairs.straight import Straight, Take
@@ -90,7 +97,7 @@ class Survey:
             yield info(CODE, f"{text}: the report's alignment.decisions has them all")
         if self._others:
             yield warning(CODE, self._others)
-        yield from lit(self._brightness, self._plan)
+        yield from brightness_notes(self._brightness, self._plan)
         if min(self._rest) > 0:
             text = f"the last {self._rest[0]} and {self._rest[1]} frames of the videos don't match"
             yield warning(CODE, f"{text}: they are not compared")
