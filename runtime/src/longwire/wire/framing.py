@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, Literal, Protocol, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 FramingName: TypeAlias = Literal["lines", "content-length", "auto"]
 
@@ -29,25 +29,6 @@ class FramingFault:
 Frame: TypeAlias = bytes | FramingFault
 
 
-class Framing(Protocol):
-    """Splits incoming bytes into frames, and wraps outgoing payloads."""
-
-    def feed(self, data: bytes) -> list[Frame]:
-        """The frames that these bytes complete."""
-        ...
-
-    def end(self) -> list[Frame]:
-        """The last frames, when no more bytes come."""
-        ...
-
-    def wrap(self, payload: bytes) -> bytes: ...
-
-    @property
-    def waiting(self) -> bool:
-        """Whether a message has arrived in part."""
-        ...
-
-
 class LineFraming:
     """A message for each line. One that is too long is skipped up to its end."""
 
@@ -58,6 +39,7 @@ class LineFraming:
         self._skipping = False
 
     def feed(self, data: bytes) -> list[Frame]:
+        """The frames that these bytes complete."""
         frames: list[Frame] = []
         if not self.waiting and data.find(b"\n") == len(data) - 1:  # one whole line, the usual case
             self._finish(data, frames)
@@ -69,11 +51,15 @@ class LineFraming:
             start = end + 1
         del self._buffer[:start]
         if len(self._buffer) > self._limit:
-            self._skip(frames)
+            if not self._skipping:
+                frames.append(_too_long(self._limit))
+            self._skipping = True
+            self._buffer.clear()
         self._searched = len(self._buffer)
         return frames
 
     def end(self) -> list[Frame]:
+        """The last frames, when no more bytes come."""
         frames: list[Frame] = []
         self._finish(bytes(self._buffer), frames)
         self._buffer.clear()
@@ -84,6 +70,7 @@ class LineFraming:
 
     @property
     def waiting(self) -> bool:
+        """Whether a message has arrived in part."""
         return self._skipping or bool(self._buffer)
 
     def _finish(self, line: bytes, frames: list[Frame]) -> None:
@@ -94,12 +81,6 @@ class LineFraming:
             frames.append(_too_long(self._limit))
         elif line:  # empty lines are ignored
             frames.append(line)
-
-    def _skip(self, frames: list[Frame]) -> None:
-        if not self._skipping:
-            frames.append(_too_long(self._limit))
-        self._skipping = True
-        self._buffer.clear()
 
 
 class ContentLength:
@@ -177,7 +158,7 @@ class Auto:
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
-        self._chosen: Framing | None = None
+        self._chosen: LineFraming | ContentLength | None = None
 
     def feed(self, data: bytes) -> list[Frame]:
         if self._chosen is None:
@@ -198,6 +179,7 @@ class Auto:
         return self._chosen is not None and self._chosen.waiting
 
 
+Framing: TypeAlias = LineFraming | ContentLength | Auto
 FRAMINGS: Final[dict[str, Callable[[int], Framing]]] = {
     "lines": LineFraming,
     "content-length": ContentLength,

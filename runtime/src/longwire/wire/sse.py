@@ -25,7 +25,7 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSI
 from longwire.principals.limits import BUSY, Full, Quota
 from longwire.principals.principal import Holders, Principal
 from longwire.settings import WireLimits
-from longwire.wire.http.reply import TEXT
+from longwire.wire.http.answers import TEXT
 from longwire.wire.http.request import Handler, HeaderList, Request, Responder
 from longwire.wire.http.routes import answer_text, body_problem, for_methods, refuse
 from longwire.wire.messages import Message, RefusedMessage, encode, parse
@@ -44,17 +44,36 @@ def event(data: bytes, kind: bytes = b"message", number: int | None = None) -> b
     return b"%bevent: %b\ndata: %b\n\n" % (head, kind, data)
 
 
-class EventStream:
-    """The events of one answer.
+logger: Final = logging.getLogger(__name__)
 
-    Events that the client doesn't take yet wait in a queue; when that is full, senders wait.
+RETRY: Final = 1000  # milliseconds that a browser waits before it connects again
+_SESSION: Final = "session_id"
+_SESSION_HEADERS: Final = ("x-mcp-session", "mcp-session-id")
+_LATER: Final[HeaderList] = [(b"retry-after", b"5")]
+_FULL: Final[dict[Full, str]] = {
+    "each": "too many clients of this address or token are connected already: disconnect one",
+    "all": "too many clients are connected already: try again later",
+}
+
+
+class _Stream:
+    """One client that has a stream open.
+
+    Events that it doesn't take yet wait in a queue; when that is full, senders wait.
     """
 
-    def __init__(self, responder: Responder, room: int, heartbeat: float, *, numbered: bool = True) -> None:
-        """`room` is the length of the queue; after `heartbeat` seconds of silence a comment is sent."""
+    def __init__(
+        self, principal: Principal, responder: Responder, limits: WireLimits, numbered: bool
+    ) -> None:
+        self.id = uuid4().hex
+        self.principal = principal
+        self.owner = _proven(principal)  # the principal whose messages it takes, if a token proves that
+        self.handshake = Handshake(f"sse:{self.id}")
+        self.in_flight = InFlight()
+        self.inbox = Inbox()
+        self.tasks = RunningTasks()  # the one that serves it, and POSTs that wait for their turn
         self._responder = responder
-        self._room = room
-        self._heartbeat = heartbeat
+        self._limits = limits
         self._numbered = numbered
         self._waiting: deque[bytes] = deque()
         self._emptied = asyncio.Event()
@@ -62,7 +81,7 @@ class EventStream:
         self._number = 0
         self._loop = asyncio.get_running_loop()
         self._last = self._loop.time()  # when something was written
-        self._timer = self._loop.call_later(heartbeat, self._beat)
+        self._timer = self._loop.call_later(limits.heartbeat, self._beat)
         responder.on_room(self._flush)
 
     def begin(self, greeting: bytes) -> None:
@@ -71,7 +90,7 @@ class EventStream:
 
     def offer(self, payload: bytes) -> bool:
         """Add a message if there is room for it."""
-        if self._ended or len(self._waiting) >= self._room:
+        if self._ended or len(self._waiting) >= self._limits.max_events:
             return False
         self._number += 1
         self._waiting.append(event(payload, number=self._number if self._numbered else None))
@@ -109,45 +128,11 @@ class EventStream:
 
     def _beat(self) -> None:
         now = self._loop.time()
-        if now - self._last >= self._heartbeat:
+        if now - self._last >= self._limits.heartbeat:
             if not self._responder.unsent:  # a client that reads nothing needs no more
                 self._responder.send(HEARTBEAT)
             self._last = now
-        self._timer = self._loop.call_at(self._last + self._heartbeat, self._beat)
-
-
-logger: Final = logging.getLogger(__name__)
-
-RETRY: Final = 1000  # milliseconds that a browser waits before it connects again
-_SESSION: Final = "session_id"
-_SESSION_HEADERS: Final = ("x-mcp-session", "mcp-session-id")
-_LATER: Final[HeaderList] = [(b"retry-after", b"5")]
-_FULL: Final[dict[Full, str]] = {
-    "each": "too many clients of this address or token are connected already: disconnect one",
-    "all": "too many clients are connected already: try again later",
-}
-
-
-class _Stream(EventStream):
-    """One client that has a stream open."""
-
-    def __init__(
-        self, principal: Principal, responder: Responder, limits: WireLimits, numbered: bool
-    ) -> None:
-        super().__init__(responder, limits.max_events, limits.heartbeat, numbered=numbered)
-        self.id = uuid4().hex
-        self.principal = principal
-        self.owner = _proven(principal)  # the principal whose messages it takes, if a token proves that
-        self.handshake = Handshake(f"sse:{self.id}")
-        self.in_flight = InFlight()
-        self.inbox = Inbox()
-        self.tasks = RunningTasks()  # the one that serves it, and POSTs that wait for their turn
-
-    async def send(self, item: SessionMessage) -> None:
-        await self.add(encode(item.message))
-
-    async def close(self) -> None:
-        self.end()
+        self._timer = self._loop.call_at(self._last + self._limits.heartbeat, self._beat)
 
 
 class SseStreams:
@@ -227,7 +212,11 @@ class SseStreams:
         return b"retry: %d\n%b%b" % (RETRY, event(pydantic_core.to_json(ready), b"ready"), endpoint)
 
     async def _serve(self, stream: _Stream) -> None:
-        outbox = Outbox(stream.send, stream.in_flight, stream.close)
+
+        async def send(item: SessionMessage) -> None:
+            await stream.add(encode(item.message))
+
+        outbox = Outbox(send, stream.in_flight, stream.end)
         try:
             await serve_messages(self._serving, stream.inbox, outbox, stream.handshake)
         except Exception:  # other clients go on

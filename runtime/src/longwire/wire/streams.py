@@ -98,10 +98,6 @@ class Inbox:
         self.stream.close()
 
 
-async def _nothing() -> None:
-    pass
-
-
 class Outbox:
     """The stream of outgoing messages as the SDK writes it; an answer ends its request."""
 
@@ -109,7 +105,7 @@ class Outbox:
         self,
         send: Callable[[SessionMessage], Awaitable[None]],
         in_flight: InFlight,
-        close: Callable[[], Awaitable[None]] = _nothing,
+        close: Callable[[], None] = lambda: None,
     ) -> None:
         """`send` writes one message to the client, `close` is called when the SDK closes the stream."""
         self._send = send
@@ -125,7 +121,7 @@ class Outbox:
                 self._in_flight.end(message.id)
 
     async def aclose(self) -> None:
-        await self._close()
+        self._close()
 
     async def __aenter__(self) -> Outbox:
         return self

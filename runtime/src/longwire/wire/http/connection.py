@@ -32,9 +32,9 @@ from mcp_types import INVALID_REQUEST
 from longwire.principals.limits import BUSY
 from longwire.settings import WireLimits
 from longwire.wire.http import answers
+from longwire.wire.http.answers import Reply
 from longwire.wire.http.head import Head
 from longwire.wire.http.parser import Bad, RequestParser
-from longwire.wire.http.reply import Reply
 from longwire.wire.http.request import Handler, HeaderList, Request, Responder, request_id
 from longwire.wire.http.routes import JSON
 from longwire.wire.replies import error_payload

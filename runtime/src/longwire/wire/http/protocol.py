@@ -13,7 +13,7 @@ from longwire.wire.http.connection import HttpConnection
 from longwire.wire.http.request import Request, Responder
 
 if TYPE_CHECKING:
-    from longwire.wire.http.port import Port
+    from longwire.wire.http.server import Port
 
 _LOOKS: Final = 4  # times that a client is looked after within the time that it may leave its answers unread
 
@@ -21,7 +21,8 @@ _LOOKS: Final = 4  # times that a client is looked after within the time that it
 class HttpProtocol(asyncio.Protocol):
     """One connection of a port. It is half open until the head of its first request has arrived."""
 
-    def __init__(self, port: Port) -> None:
+    def __init__(self, port: Port, host: str, number: int) -> None:
+        """`host` and `number` are of the other end."""
         self._port = port
         self._loop = asyncio.get_running_loop()
         self._context = copy_context()
@@ -32,14 +33,9 @@ class HttpProtocol(asyncio.Protocol):
         self._arming = False  # whether the timer will be set in the next turn
         self._timer: asyncio.TimerHandle | None = None  # of the deadline
         self._reading: asyncio.TimerHandle | None = None  # looks whether the client reads
-        self.address = "unknown"
-        self.peer = "unknown"
+        self.address = host
+        self.peer = f"{host}:{number}"
         self.shaking_hands: asyncio.Task[None] | None = None  # sets up the transport, and TLS
-
-    def note_peer(self, peer: object) -> None:
-        """Note who is at the other end, as sockets say it."""
-        if isinstance(peer, tuple):
-            self.address, self.peer = str(peer[0]), f"{peer[0]}:{peer[1]}"
 
     @property
     def request(self) -> Request | None:
@@ -80,9 +76,7 @@ class HttpProtocol(asyncio.Protocol):
     # ---- asyncio.Protocol ---------------------------------------------------------------------
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        transport = cast(asyncio.Transport, transport)  # uvloop's is no subclass
-        self._transport = transport
-        self.note_peer(transport.get_extra_info("peername"))
+        self._transport = transport = cast(asyncio.Transport, transport)  # uvloop's is no subclass
         if not self._port.came(self):
             transport.write(self._port.turned_away)
             transport.close()

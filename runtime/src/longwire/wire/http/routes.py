@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from functools import lru_cache
 from typing import Final
 
-from longwire.wire.http.reply import TEXT
+from longwire.wire.http.answers import TEXT
 from longwire.wire.http.request import Handler, HeaderList, Request, Responder
 from longwire.wire.messages import RefusedMessage
 
