@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from longwire.counters import RuntimeCounters
-from longwire.http_runtime import open_journal
 from longwire.journal.buffered_journal import Refusal
 from longwire.journal.journal import EventKind, EventRecord, Journal, SessionRecord, StoredSession
 from longwire.journal.journal_file import JournalFile
 from longwire.journal.session_changes import SessionChanges
+from longwire.journal.stores import open_journal
 
 ALICE = "a" * 32
 BOB = "b" * 32

@@ -18,7 +18,7 @@ from longwire.contract.frames import FrameDecoder, encode
 from longwire.counters import RuntimeCounters
 from longwire.dispatch.streamable import Streamable
 from longwire.guard.access import Access
-from longwire.http_runtime import open_journal
+from longwire.journal.stores import open_journal
 from longwire.principals.limits import CallLimits
 from longwire.principals.principal import Principal
 from longwire.product.asking import AskingRules

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from longwire.errors import SettingsError
+from longwire.journal.stores import file_store
 from longwire.principals.rates import Rate, parse_rate
 from longwire.text import quoted, shortened
 from longwire.wire.listeners import Address
@@ -253,14 +254,9 @@ def _rate(value: Any, _: Path | None = None) -> Rate:
 
 
 def _store(value: Any, base: Path | None = None) -> str:
-    if value == "memory":
-        return "memory"
-    kind, colon, path = checked_text(value).partition(":")
-    if kind != "sqlite" or not colon or not path:
-        raise SettingsError(f"{said(value)} is no store: use memory or sqlite:PATH")
-    if path == ":memory:":
-        raise SettingsError(f"{said(value)} names no file: use memory")
-    return f"sqlite:{_place(path, base)}"
+    text = checked_text(value)
+    found = file_store(text)
+    return text if found is None else f"{text.partition(':')[0]}:{_place(found[1], base)}"
 
 
 def _redis(value: Any, _: Path | None = None) -> str:

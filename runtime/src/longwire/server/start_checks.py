@@ -23,7 +23,7 @@ from longwire.config.key import Problems
 from longwire.contract.envelopes import command_words
 from longwire.declared import declared
 from longwire.errors import SettingsError
-from longwire.journal.journal_file import check_journal_file
+from longwire.journal.stores import file_store
 from longwire.wire.listeners import Address, check_socket_path, is_loopback, resolve
 
 PORTS: Final = ("server.http", "server.sse", "server.metrics")  # with the tokens of clients
@@ -116,13 +116,14 @@ def _check_socket(found: Effective, problems: Problems) -> None:
 
 
 def _check_store(found: Effective, problems: Problems) -> None:
-    kind, _, path = found["store.sessions"].partition(":")
-    if kind == "sqlite" and found["server.http"] is not None:
+    store = file_store(found["store.sessions"])
+    if store is not None and found["server.http"] is not None:
+        path = store[1]
         folder, data = os.path.dirname(os.path.abspath(path)), os.path.abspath(found["server.data"])
         if folder == data and not os.path.exists(data):
             return  # a start makes it
         with noting(problems, found, "store.sessions"):
-            check_journal_file(Path(path))
+            store[0].check(Path(path))
 
 
 def _check_cluster(found: Effective, problems: Problems) -> None:
