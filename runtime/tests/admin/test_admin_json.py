@@ -11,8 +11,8 @@ import pytest
 
 from admin_ground import TOKEN, FakeNodes, FakeWorkers, admin_ground
 from fake_responder import FakeClock
-from longwire.admin.history import KEPT
 from longwire.admin.nodes_view import FRESH, OLD, KnownNodes
+from longwire.admin.runtime_view import KEPT
 from longwire.guard.tokens import Tokens
 from longwire.wire.tasks import RunningTasks
 from raw_http import call, open_session

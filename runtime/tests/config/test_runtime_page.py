@@ -12,7 +12,7 @@ from longwire.config.toml_file import parse_config
 from longwire.counters import RuntimeCounters
 from longwire.guard.grants import Scopes
 from longwire.guard.tokens import parse_tokens
-from longwire.operations.runtime_figures import RuntimeFigures
+from longwire.operations.figures import runtime_figures
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -47,7 +47,7 @@ def test_token_files_are_accepted(text: str) -> None:
 def test_every_metric_is_there() -> None:
     section = PAGE.split("## Counters\n", 1)[1].split("\n## ", 1)[0]
     told = re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)
-    families = RuntimeFigures(RuntimeCounters(), cluster=LivingCluster()).collect()
+    families = runtime_figures(RuntimeCounters(), cluster=LivingCluster())
     assert told == [family.name + ("_total" if family.type == "counter" else "") for family in families]
 
 

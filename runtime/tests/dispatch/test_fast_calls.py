@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from mcp.server.runner import ServerRunner
+from mcp.server.runner import ServerRunner, modern_error_data
 from mcp_types import ListToolsResult, PaginatedRequestParams, Tool
 from mcp_types.version import KNOWN_PROTOCOL_VERSIONS
 
@@ -25,7 +25,7 @@ from longwire.dispatch.stateless import SingleExchange
 from longwire.principals.principal import PRINCIPAL, Principal
 from longwire.wire.http.request import Request
 from longwire.wire.messages import PlainRequest
-from longwire.wire.replies import error_of, error_payload, result_payload
+from longwire.wire.replies import error_payload, result_payload
 
 _ENVELOPE = modern({"method": "tools/call", "params": {}})[0]["params"]["_meta"]
 _JSON = st.recursive(
@@ -66,7 +66,7 @@ async def _answered(work: Any) -> bytes:
     try:
         return result_payload(1, await work)
     except Exception as problem:
-        error = error_of(problem)
+        error = modern_error_data(problem)
         return error_payload(1, error.code, error.message, error.data)
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from fake_responder import FakeClock
-from longwire.operations.loop_lag import TOO_LATE, LoopLag
-from longwire.operations.metrics import Metrics
+from longwire.operations.metrics import TOO_LATE, LoopLag, Metrics
 from longwire.server.main import Readiness
 
 

@@ -14,7 +14,7 @@ from fake_responder import FakeResponder
 from longwire.guard.access import Access
 from longwire.guard.origins import Origins
 from longwire.guard.tokens import Tokens
-from longwire.operations.latencies import Latencies
+from longwire.operations.figures import Latencies
 from longwire.operations.metrics import HEALTH, METHODS, UNKNOWN, Metrics, metrics_pages
 from longwire.principals.principal import Principal
 from longwire.wire.http.request import Handler, Request

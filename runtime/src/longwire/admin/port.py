@@ -12,7 +12,6 @@ from typing import Final, TypeAlias
 from urllib.parse import urlsplit
 
 from longwire.admin.actions import ACTIONS, Audit, action_handler, audits_together
-from longwire.admin.history import History, histories_together
 from longwire.admin.live import LiveFeed
 from longwire.admin.nodes_view import RUNTIME, KnownNodes
 from longwire.admin.queries import (
@@ -26,7 +25,7 @@ from longwire.admin.queries import (
     parameters,
     refuse,
 )
-from longwire.admin.runtime_view import runtime_document, workers_document
+from longwire.admin.runtime_view import History, histories_together, runtime_document, workers_document
 from longwire.admin.sessions_view import asked_of_each, sessions_document, sessions_together, streams_document
 from longwire.admin.sources import Sources
 from longwire.declared import expected_errors

@@ -129,11 +129,8 @@ def asked_of_each(query: str) -> str:
     if wanted > MOST:
         raise AdminRefusal(400, f"limit and offset are {wanted} together: {MOST} are the most with nodes=all")
     asked.pop("nodes", None)
-    return urlencode({**{name: _written(value) for name, value in asked.items()}, "limit": wanted})
-
-
-def _written(value: Any) -> Any:
-    return int(value) if isinstance(value, bool) else value
+    written = {name: int(value) if isinstance(value, bool) else value for name, value in asked.items()}
+    return urlencode({**written, "limit": wanted})
 
 
 def sessions_together(query: str, documents: Mapping[str, Document]) -> Document:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import os
+import shutil
 import sys
 import textwrap
 from collections.abc import Callable, Sequence
@@ -43,9 +44,7 @@ class TerminalLines:
         self.terminal = stream.isatty()
         self._colour = self.terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
         self._fits = self.terminal or os.environ.get("COLUMNS", "").isdigit()
-        self.width = os.get_terminal_size(stream.fileno()).columns if _has_size(stream) else 80
-        if (told := os.environ.get("COLUMNS", "")).isdigit() and int(told) > 0:
-            self.width = int(told)
+        self.width = shutil.get_terminal_size().columns
 
     def coloured(self, name: str, text: str) -> str:
         return f"\033[{_COLOURS[name]}m{text}\033[0m" if self._colour else text
@@ -64,14 +63,6 @@ class TerminalLines:
         width = max(len(name) for name, _ in rows)
         hanging = width + 2 if width + 4 < self.width // 2 else 2
         return [line for name, text in rows for line in self.paragraph(f"{name:{width}}  {text}", 2, hanging)]
-
-
-def _has_size(stream: TextIO) -> bool:
-    try:
-        os.get_terminal_size(stream.fileno())
-    except (OSError, ValueError):
-        return False
-    return True
 
 
 def guarded(program: str, command: Callable[[], int]) -> int:

@@ -168,41 +168,38 @@ def texts(metavar: str, check: Callable[[str], object] = checked_text) -> Kind:
     return Kind(read, lambda joined: read(_split(joined)), metavar, plain=list, many=True)
 
 
-def named_rates(metavar: str) -> Kind:
-    """A table of names and rates; in variables and options as NAME=RATE, joined with commas."""
+def _named(
+    metavar: str,
+    what: str,
+    separator: str,
+    entry: Callable[[Any], Any],
+    parse: Callable[[str], Any],
+    plain: Callable[[Any], Any],
+    check: Callable[[Any], object],
+) -> Kind:
+    """A table of names and entries; in variables and options as NAME=ENTRY, joined with the separator."""
 
-    def read(value: Any, _: Path | None = None) -> dict[str, Rate]:
+    def read(value: Any, _: Path | None = None) -> dict[str, Any]:
         if not isinstance(value, Mapping):
-            raise SettingsError(f"{said(value)} should be a table of names and rates")
-        return {checked_text(name): _rate(entry) for name, entry in value.items()}
+            raise SettingsError(f"{said(value)} should be a table of names and {what}")
+        found = {checked_text(name): entry(given) for name, given in value.items()}
+        check(found)
+        return found
 
-    def plain(value: Mapping[str, Rate]) -> dict[str, str]:
-        return {name: str(rate) for name, rate in value.items()}
+    def parse_all(joined: str) -> dict[str, Any]:
+        return read({name: parse(given) for name, given in map(_pair, _split(joined, separator))})
 
-    def parse(joined: str) -> dict[str, Rate]:
-        return read(dict(_pair(part) for part in _split(joined)))
+    shown = lambda value: {name: plain(given) for name, given in value.items()}  # noqa: E731
+    return Kind(read, parse_all, metavar, plain=shown, many=True)
 
-    return Kind(read, parse, metavar, plain=plain, many=True)
+
+def named_rates(metavar: str) -> Kind:
+    return _named(metavar, "rates", ",", _rate, str, str, lambda _: None)
 
 
 def named_lists(metavar: str, check: Callable[[dict[str, tuple[str, ...]]], object]) -> Kind:
     """A table of names and lists of texts; in variables and options as NAME=A,B, joined with semicolons."""
-
-    def read(value: Any, _: Path | None = None) -> dict[str, tuple[str, ...]]:
-        if not isinstance(value, Mapping):
-            raise SettingsError(f"{said(value)} should be a table of names and lists of texts")
-        found = {checked_text(name): _texts(entry) for name, entry in value.items()}
-        check(found)
-        return found
-
-    def parse(joined: str) -> dict[str, tuple[str, ...]]:
-        pairs = (_pair(part) for part in _split(joined, ";"))
-        return read({name: _split(entries) for name, entries in pairs})
-
-    def plain(value: Mapping[str, tuple[str, ...]]) -> dict[str, list[str]]:
-        return {name: list(entries) for name, entries in value.items()}
-
-    return Kind(read, parse, metavar, plain=plain, many=True)
+    return _named(metavar, "lists of texts", ";", _texts, _split, list, check)
 
 
 def _pair(part: str) -> tuple[str, str]:

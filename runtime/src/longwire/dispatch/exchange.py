@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, Protocol, TypeAlias
 
 import anyio
+from mcp.server.runner import modern_error_data
 from mcp.shared.dispatcher import CallOptions, Outbound
 from mcp.shared.exceptions import NoBackChannelError
 from mcp.shared.jsonrpc_dispatcher import progress_token_from_params
@@ -20,7 +21,7 @@ from mcp_types import INTERNAL_ERROR, ErrorData, RequestId
 
 from longwire.wire.http.request import HeaderList, Request, Responder
 from longwire.wire.messages import PlainRequest, progress_params
-from longwire.wire.replies import JSON, error_of, error_payload, headers_of, result_payload, status_of
+from longwire.wire.replies import JSON, error_payload, headers_of, result_payload, status_of
 
 _KIND: Final = "streamable-http"
 _PROGRESS: Final = "notifications/progress"
@@ -130,7 +131,7 @@ class Exchange(_Incoming):
         self._answer(payload, 200, ())
 
     def fail(self, problem: Exception) -> None:
-        self.refuse(error_of(problem))
+        self.refuse(modern_error_data(problem))
 
     def refuse(self, error: ErrorData) -> None:
         if not self.is_over:

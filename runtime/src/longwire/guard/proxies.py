@@ -42,7 +42,9 @@ class TrustedProxies:
     def __init__(self, networks: Iterable[Network] = ()) -> None:
         self._networks = tuple(networks)
         # Proxies send the same again and again.
-        self._trusted = lru_cache(_REMEMBERED)(self._is_trusted)
+        self._trusted = lru_cache(_REMEMBERED)(
+            lambda address: self._holds(_parse_plain(address.partition("%")[0]))
+        )
         self._found = lru_cache(_REMEMBERED)(self._find)
         self._told = False
 
@@ -83,12 +85,8 @@ class TrustedProxies:
             extra={"event": "untrusted_proxy", "address": address},
         )
 
-    def _is_trusted(self, address: str) -> bool:
-        found = _parse_plain(address.partition("%")[0])
-        return found is not None and self._holds(found)
-
-    def _holds(self, address: IpAddress) -> bool:
-        return any(address in network for network in self._networks)
+    def _holds(self, address: IpAddress | None) -> bool:
+        return address is not None and any(address in network for network in self._networks)
 
     def _find(self, listed: str | None, standard: str | None) -> str | None:
         """The client that the headers name; None: they name none."""
@@ -103,7 +101,7 @@ class TrustedProxies:
         """The last address that is no proxy's, or the first of all, of a list from its end."""
         found: IpAddress | None = None
         for found in addresses:
-            if found is None or not self._holds(found):
+            if not self._holds(found):
                 break
         return None if found is None else str(found)
 

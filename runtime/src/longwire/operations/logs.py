@@ -116,7 +116,9 @@ class LineHandler(logging.Handler):
         if record.name != CALLS.name:
             for lines in list(_OPEN):  # those that wait are of an earlier time
                 lines.write()
-        if self.lost and self._write(_about_lost(self.lost)):
+        if self.lost and self._write(
+            _record(logging.WARNING, f"{self.lost} log line(s) left out: stderr was not read")
+        ):
             self.lost = 0
         if self.lost or not self._write(record):
             self.lost += 1
@@ -133,10 +135,6 @@ class LineHandler(logging.Handler):
         except OSError:  # the reader has closed stderr
             return False
         return True
-
-
-def _about_lost(lines: int) -> logging.LogRecord:
-    return _record(logging.WARNING, f"{lines} log line(s) left out: stderr was not read")
 
 
 def _about_bad(record: logging.LogRecord, error: Exception) -> logging.LogRecord:
@@ -353,16 +351,10 @@ def _call_record(call: EndedCall) -> logging.LogRecord:
         "outcome": call.outcome,
         "seconds": round(call.seconds, 6),
     }
-    if call.error is not None:
-        fields["error"] = call.error
-    if call.request_id is not None:
-        fields["request_id"] = call.request_id
-    if call.session_id is not None:
-        fields["session"] = shown_id(call.session_id)
-    if call.worker is not None:
-        fields["worker"] = call.worker
-    if call.trace_id is not None:
-        fields["trace_id"] = call.trace_id
+    session = None if call.session_id is None else shown_id(call.session_id)
+    others = {"error": call.error, "request_id": call.request_id, "session": session, "worker": call.worker}
+    others["trace_id"] = call.trace_id
+    fields |= {name: value for name, value in others.items() if value is not None}
     words = (call.tool, call.outcome, 1000 * call.seconds)
     record = CALLS.makeRecord(
         CALLS.name, call.level, __file__, 0, "%s %s in %.1f ms", words, None, extra=fields

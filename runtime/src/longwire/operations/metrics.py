@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
-from typing import TYPE_CHECKING, Final, get_args
+import asyncio
+import time
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator
+from contextlib import asynccontextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Final
 
 from prometheus_client import (
     CollectorRegistry,
@@ -20,20 +25,16 @@ from prometheus_client.registry import Collector
 
 from longwire.counters import RuntimeCounters
 from longwire.declared import declared, named
-from longwire.operations.latencies import CallCounts, Latencies
-from longwire.operations.loop_lag import LoopLag
-from longwire.operations.runtime_figures import RuntimeFigures, labelled
+from longwire.operations.figures import Figures, Latencies, labelled, runtime_figures, worker_figures
 from longwire.wire.http.request import Handler, HeaderList, Request, Responder
 from longwire.wire.http.routes import Routes, answer_text, for_methods
 from longwire.work import OVER, Job, Jobs
-from longwire.workers.worker import WorkerState
 
 if TYPE_CHECKING:
     from longwire.cluster.nodes import Nodes
     from longwire.sessions.session import Session
     from longwire.workers.pool import WorkerPool
 
-_STATES: Final[tuple[str, ...]] = get_args(WorkerState)
 # Labels come from these tables and from the server's own names, never from a client's text: calls of a
 # thousand unknown tools must not create a thousand series.
 OUTCOMES: Final = ("ok", "error", "refused", "cancelled", "crashed", "task", "input_required")
@@ -76,6 +77,10 @@ HEALTH: Final = ("/healthz", "/readyz")  # say nothing that anybody may not know
 
 _FRESH: Final[HeaderList] = [(b"cache-control", b"no-store")]
 
+TOO_LATE: Final = 2.0  # seconds
+WINDOW: Final = 10.0  # seconds that a delay is remembered, and longer where the loop is late
+_EVERY: Final = 0.25  # seconds between two looks
+
 _FINISHED: Final = ("completed", "failed", "cancelled", "interrupted")
 # Fields of JobsStats, which are the names of the metrics too.
 _JOB_GAUGES: Final = {
@@ -89,6 +94,53 @@ _JOB_COUNTERS: Final = {
     "workers_started": "Worker processes started",
     "workers_lost": "Worker processes that crashed or were killed",
 }
+
+
+class LoopLag:
+    """The delay of the event loop: by how much timers missed their time, the worst of the last seconds.
+
+    Every request waits that long before anything looks at it, so a probe should know.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._late: deque[float] = deque(maxlen=round(WINDOW / _EVERY))
+        self._due: float | None = None  # None: nobody looks
+
+    @property
+    def seconds(self) -> float:
+        """The longest delay of the last seconds, the present one included."""
+        present = 0.0 if self._due is None else self._clock() - self._due
+        return max(present, 0.0, *self._late)
+
+    def problem(self) -> str | None:
+        """Why the server should get no more work, in a sentence; None: it is in time."""
+        late = self.seconds
+        if late <= TOO_LATE:
+            return None
+        return f"its event loop was {late:.1f} s late within the last {WINDOW:g} s"
+
+    def look(self) -> None:
+        """Note how late it is, and when to look again."""
+        now = self._clock()
+        if self._due is not None:
+            self._late.append(now - self._due)
+        self._due = now + _EVERY
+
+    @asynccontextmanager
+    async def watched(self) -> AsyncIterator[None]:
+        """Look again and again while the block lasts."""
+        task = asyncio.get_running_loop().create_task(self._watch())
+        try:
+            yield
+        finally:
+            task.cancel()
+            self._due = None
+
+    async def _watch(self) -> None:
+        while True:
+            self.look()
+            await asyncio.sleep(_EVERY)
 
 
 class OpenConnections:
@@ -124,8 +176,8 @@ class Metrics:
         Info(named("build"), f"The version of {declared().title}", registry=self.registry).info(
             {"version": declared().version}
         )
-        self._calls = CallCounts(named("mcp_calls"), "Tool calls that are over")
-        self.registry.register(self._calls)
+        self._calls: dict[str, dict[str, int]] = {}  # by tool and outcome; only the event loop changes them
+        self.registry.register(Figures(self._call_counts))
         self.in_flight = 0  # tool calls under way; only the event loop changes it
         self.errors = 0  # tool calls that are over, and did not do what they should
         self.connections = OpenConnections()
@@ -136,7 +188,7 @@ class Metrics:
         self._gauge("mcp_loop_lag_seconds", late, lambda: self.loop_lag.seconds)
         names = (*self._tools, UNKNOWN)
         for name in names:
-            self._calls.add(name, OUTCOMES)
+            self._calls[name] = dict.fromkeys(OUTCOMES, 0)
         self.call_seconds = Latencies(
             named("mcp_call_seconds"),
             "Seconds that tool calls took, waiting included",
@@ -159,7 +211,7 @@ class Metrics:
         for tool in tools:
             if tool not in self._tools and len(self._tools) < _MOST_TOOLS:
                 self._tools |= {tool}
-                self._calls.add(tool, OUTCOMES)
+                self._calls[tool] = dict.fromkeys(OUTCOMES, 0)
                 self.call_seconds.add(tool)
 
     def tool(self, name: object) -> str:
@@ -168,7 +220,7 @@ class Metrics:
 
     def called(self, tool: str, outcome: str, seconds: float) -> None:
         """Count a finished call, and its request; `tool` is a label."""
-        self._calls.by_tool[tool][outcome] += 1
+        self._calls[tool][outcome] += 1
         if outcome not in _FINE:
             self.errors += 1
         self.call_seconds.observe(tool, seconds)
@@ -178,9 +230,13 @@ class Metrics:
         """The number of calls by tool and outcome, without outcomes that no call had."""
         found = {
             tool: {outcome: count for outcome, count in counts.items() if count}
-            for tool, counts in self._calls.by_tool.items()
+            for tool, counts in self._calls.items()
         }
         return {tool: counts for tool, counts in found.items() if counts}
+
+    def _call_counts(self) -> Iterator[Metric]:
+        counts = {(tool, outcome): n for tool, found in self._calls.items() for outcome, n in found.items()}
+        yield labelled("mcp_calls", "Tool calls that are over", ["tool", "outcome"], counts)
 
     def answered(self, method: str, seconds: float) -> None:
         """Count another request that is over; `method` is as the client wrote it."""
@@ -193,11 +249,11 @@ class Metrics:
         cluster: Nodes | None = None,
     ) -> Callable[[], None]:
         """Add metrics of the HTTP runtime; returns a function that removes them."""
-        return self._add(RuntimeFigures(counters, sessions, cluster))
+        return self._add(Figures(partial(runtime_figures, counters, sessions, cluster)))
 
     def watch_workers(self, workers: WorkerPool, counters: RuntimeCounters) -> Callable[[], None]:
         """Add metrics of these workers; returns a function that removes them."""
-        return self._add(WorkerFigures(workers, counters))
+        return self._add(Figures(partial(worker_figures, workers, counters)))
 
     def watch(self, jobs: Jobs) -> Callable[[], None]:
         """Add metrics of these jobs; returns a function that removes them."""
@@ -279,29 +335,3 @@ def metrics_pages(registry: CollectorRegistry, problem: Callable[[], str | None]
 
     pages: dict[str, Handler] = {"/metrics": metrics, "/healthz": alive, "/readyz": takes_work}
     return Routes({path: for_methods(("GET", "HEAD"), page) for path, page in pages.items()})
-
-
-class WorkerFigures(Collector):
-    """Reads the statuses and the counters at each scrape."""
-
-    def __init__(self, workers: WorkerPool, counters: RuntimeCounters) -> None:
-        self._workers = workers
-        self._counters = counters
-
-    def collect(self) -> Iterable[Metric]:
-        statuses, counters = self._workers.statuses(), self._counters
-        count = GaugeMetricFamily(named("mcp_workers"), "Workers, by state", labels=["state"])
-        for state in _STATES:
-            count.add_metric([state], sum(status.state == state for status in statuses))
-        yield count
-        in_flight = GaugeMetricFamily(
-            named("mcp_worker_calls_in_flight"), "Calls that a worker runs", labels=["worker"]
-        )
-        for status in statuses:
-            in_flight.add_metric([status.id], status.in_flight)
-        yield in_flight
-        waiting = self._workers.queued
-        yield GaugeMetricFamily(named("mcp_worker_queue"), "Calls that wait for a worker", waiting)
-        yield labelled("mcp_worker_events", "What happened to workers", ["event"], counters.worker_events)
-        failed = counters.worker_failures
-        yield labelled("mcp_worker_failures", "Calls that failed in workers", ["error_class"], failed)

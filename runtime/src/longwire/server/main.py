@@ -21,8 +21,7 @@ from longwire.endpoints import Endpoint, Open, Page
 from longwire.errors import SettingsError
 from longwire.http_runtime import HttpRuntime
 from longwire.operations.logs import Redactor, configure_logging
-from longwire.operations.loop_lag import LoopLag
-from longwire.operations.metrics import HEALTH, metrics_pages
+from longwire.operations.metrics import HEALTH, LoopLag, metrics_pages
 from longwire.operations.tracing import configure_tracing
 from longwire.server.method_workers import front, workers_of
 from longwire.server.reload import Configuration, reloading, tell
@@ -66,20 +65,17 @@ class ServiceManager:
             yield
             return
         rest = max(self._watchdog / 2, _SHORTEST)
-        loop = asyncio.get_running_loop()
-        timer: asyncio.TimerHandle | None = None
 
-        def beat() -> None:
-            nonlocal timer
-            self._tell("WATCHDOG=1")
-            timer = loop.call_later(rest, beat)
+        async def beat() -> None:
+            while True:
+                self._tell("WATCHDOG=1")
+                await asyncio.sleep(rest)
 
-        beat()
+        beating = asyncio.ensure_future(beat())
         try:
             yield
         finally:
-            if timer is not None:
-                timer.cancel()
+            beating.cancel()
 
     def _tell(self, *states: str) -> None:
         if self._address is None:
@@ -247,8 +243,8 @@ def _pages(
 
 def _tls(options: ServeOptions, address: Address) -> ssl.SSLContext | None:
     """TLS for a port of operators, unless only this machine reaches it."""
-    local = options.certificate is None or is_loopback(address.host)
-    return None if local or options.certificate is None else options.certificate.context
+    certificate = None if is_loopback(address.host) else options.certificate
+    return None if certificate is None else certificate.context
 
 
 class Readiness:

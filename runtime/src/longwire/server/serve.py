@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import signal
-from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
@@ -100,7 +100,7 @@ def _near(name: str, known: Iterable[str]) -> str:
 logger: Final = logging.getLogger(__name__)
 
 # Ends the running work within the given number of seconds.
-OnStop = Callable[[float], Awaitable[None]]
+OnStop = Callable[[float], Coroutine[Any, Any, None]]
 
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 _SPARE: Final = 2.0  # seconds after the grace time for cleaning up
@@ -279,19 +279,16 @@ async def _drain(
         await anyio.sleep(_TURN)
     limits.stop()
 
-    async def hurry(waiting: anyio.CancelScope) -> None:
+    async def hurry() -> None:
         await stop.now.wait()
-        waiting.cancel()
-
-    async def end_work() -> None:
-        if on_stop is not None:
-            await on_stop(grace)
+        waiting.cancel_scope.cancel()
 
     async with anyio.create_task_group() as waiting:
-        waiting.start_soon(hurry, waiting.cancel_scope)
+        waiting.start_soon(hurry)
         with anyio.move_on_after(grace + _SPARE):
             async with anyio.create_task_group() as work:
-                work.start_soon(end_work)
+                if on_stop is not None:
+                    work.start_soon(on_stop, grace)
                 with anyio.move_on_after(grace):
                     await limits.idle()
         waiting.cancel_scope.cancel()

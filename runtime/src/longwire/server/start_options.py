@@ -66,7 +66,6 @@ def options(found: Effective, problems: Problems | None = None) -> ServeOptions:
 
 def _access(found: Effective, scopes: Scopes) -> Access:
     """Who may connect over HTTP."""
-
     problems = Problems()
     hook, oauth, tokens = None, None, None
     with problems.noted():
@@ -91,7 +90,6 @@ def _access(found: Effective, scopes: Scopes) -> Access:
 
 def _oauth(found: Effective, scopes: Scopes) -> ResourceServer | None:
     """The authorization server whose tokens are accepted."""
-
     names = ("issuer", "audience", "jwks", "resource")
     given = {name: found[f"auth.oauth_{name}"] for name in names}
     blamed = next((name for name, value in given.items() if value), None)
@@ -109,7 +107,6 @@ def _oauth(found: Effective, scopes: Scopes) -> ResourceServer | None:
 
 
 def _tokens(found: Effective, scopes: Scopes) -> Tokens:
-
     if (path := found["auth.token_file"]) is not None:
         with blaming(found, "auth.token_file"):
             return TokenFile(str(path), scopes)
@@ -122,7 +119,6 @@ def _tokens(found: Effective, scopes: Scopes) -> Tokens:
 
 def _operators(found: Effective, clients: Tokens) -> TokenFile | None:
     """The tokens of operators; None: one is made when the server starts."""
-
     if (path := found["admin.token_file"]) is None:
         return None
     with blaming(found, "admin.token_file"):
@@ -133,7 +129,6 @@ def _operators(found: Effective, clients: Tokens) -> TokenFile | None:
 
 
 def _endpoints(found: Effective, certificate: Certificate | None) -> list[Endpoint]:
-
     endpoints: list[Endpoint] = []
     if found["server.uds"] is not None:
         endpoints.append(Uds(found["server.uds"]))
@@ -149,7 +144,6 @@ def _endpoints(found: Effective, certificate: Certificate | None) -> list[Endpoi
 
 
 def _certificate(found: Effective) -> Certificate | None:
-
     certificate, key = found["server.tls_certificate"], found["server.tls_key"]
     if certificate is not None:
         with blaming(found, "server.tls_certificate"):
@@ -162,17 +156,8 @@ def _certificate(found: Effective) -> Certificate | None:
 
 def _ports(found: Effective) -> list[tuple[Address, set[Offer]]]:
     """The addresses with the transports at each; HTTP and SSE may share one."""
-    asked: list[tuple[Offer, Address | None]] = [
-        ("http", found["server.http"]),
-        ("sse", found["server.sse"]),
-    ]
-    ports: list[tuple[Address, set[Offer]]] = []
-    for offer, address in asked:
-        if address is None:
-            continue
-        same = next((offers for other, offers in ports if other == address and address.port), None)
-        if same is not None:
-            same.add(offer)
-        else:
-            ports.append((address, {offer}))
-    return ports
+    http, sse = found["server.http"], found["server.sse"]
+    if http is not None and http == sse and http.port:
+        return [(http, {"http", "sse"})]
+    asked: list[tuple[Address | None, set[Offer]]] = [(http, {"http"}), (sse, {"sse"})]
+    return [(address, offers) for address, offers in asked if address is not None]

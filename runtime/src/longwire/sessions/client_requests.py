@@ -31,6 +31,7 @@ from longwire.principals.limits import BUSY
 from longwire.product.client_capabilities import Capabilities, admit, kind_of
 from longwire.settings import WireLimits
 from longwire.wire.messages import encode
+from longwire.wire.tasks import RunningTasks
 
 logger: Final = logging.getLogger(__name__)
 
@@ -61,7 +62,7 @@ class ClientRequests:
         self._counters = counters
         self._capabilities = capabilities
         self._waiting: dict[str, _Waiting] = {}
-        self._progress: set[asyncio.Task[None]] | None = None  # made when first needed
+        self._progress: RunningTasks | None = None  # made when first needed
         # An earlier process may have asked the same session, and its answers may still come.
         self._prefix = f"s-{secrets.token_hex(4)}-"
         self._last = 0
@@ -141,24 +142,12 @@ class ClientRequests:
         """Give a client's progress notification to the handler whose request it is about, if it wants any."""
         given = params or {}
         waiting = self._waiting.get(token) if isinstance(token := given.get("progressToken"), str) else None
-        progress, total, words = (
-            _number(given.get("progress")),
-            _number(given.get("total")),
-            given.get("message"),
-        )
+        progress, words = _number(given.get("progress")), given.get("message")
         if waiting is None or waiting.on_progress is None or progress is None:
             return
-        task = asyncio.ensure_future(
-            _told(
-                waiting.on_progress,
-                progress,
-                total,
-                words if isinstance(words, str) else None,
-            )
-        )
-        self._progress = self._progress or set()
-        self._progress.add(task)
-        task.add_done_callback(self._progress.discard)
+        said = words if isinstance(words, str) else None
+        self._progress = self._progress or RunningTasks()
+        self._progress.spawn(_told(waiting.on_progress, progress, _number(given.get("total")), said))
 
     def end_call(self, call: object) -> None:
         """Give up the requests of a call that has ended: a task that it left behind may still wait."""

@@ -148,7 +148,7 @@ class EventLog(KeptEvents):
             stream.position = stored.next_event - 1  # until its client says what it has
         for record in sorted(stored.events, key=lambda record: record.number):
             self._revive_event(record)
-        self._keep_answers_longest()
+        self._sent.sort(key=lambda event: event.kind in ("reply", "request"))  # these go last
         for stream in list(self._streams.values()):
             self._settle(stream)
         self._shrink()
@@ -278,7 +278,11 @@ class EventLog(KeptEvents):
     def _shrink(self) -> None:
         """Drop what exceeds the bounds."""
         dropped: list[Event] = []
-        while self._are_too_many() and (event := self._most_expendable() or self._oldest_abandoned()):
+        while self._are_too_many():
+            # What went out first, else the oldest notification.
+            event = self._sent[0] if self._sent else next(iter(self._droppable.values()), None)
+            if (event := event or self._oldest_abandoned()) is None:
+                break
             if not event.sent:
                 self._counters.messages_dropped += event.is_message
                 if event.stream is not None and event.stream.attached:

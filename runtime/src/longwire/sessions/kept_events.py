@@ -31,10 +31,6 @@ class KeptEvents:
         """Whether so many events, of so many bytes, are more than half of what may be kept."""
         return count > self._limits.max_pending // 2 or size > self._limits.max_pending_bytes // 2
 
-    def _most_expendable(self) -> Event | None:
-        """The event that went out first, else the oldest notification; None: there are only others."""
-        return self._sent[0] if self._sent else next(iter(self._droppable.values()), None)
-
     def _count(self, event: Event) -> None:
         self.kept += 1
         self.kept_bytes += len(event.payload)
@@ -55,10 +51,6 @@ class KeptEvents:
             self._sent.remove(event)
         else:
             self._forget_pending(event)
-
-    def _keep_answers_longest(self) -> None:
-        """Have replies and requests among the sent events go last."""
-        self._sent.sort(key=lambda event: event.kind in ("reply", "request"))
 
     def _forget_pending(self, event: Event) -> None:
         self.pending -= event.is_message

@@ -73,28 +73,16 @@ def _long_parameter(params: Any) -> str | None:
     return None
 
 
-def _members(document: dict[str, Any], levels: int) -> int:
-    """How many members an object and those in it have; raises RecursionError if it nests too deeply."""
-    if not levels:
-        raise RecursionError
-    count = len(document)
-    for value in document.values():
-        if (kind := type(value)) is dict:
-            count += _members(value, levels - 1)
-        elif kind is list:
-            count += _members_in(value, levels - 1)
-    return count
-
-
-def _members_in(values: list[Any], levels: int) -> int:
+def _members(values: dict[str, Any] | list[Any], levels: int) -> int:
+    """How many members the objects here have together; raises RecursionError if they nest too deeply."""
     if not levels:
         raise RecursionError
     count = 0
+    if type(values) is dict:
+        count, values = len(values), list(values.values())
     for value in values:
-        if (kind := type(value)) is dict:
+        if type(value) is dict or type(value) is list:
             count += _members(value, levels - 1)
-        elif kind is list:
-            count += _members_in(value, levels - 1)
     return count
 
 

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 import pydantic_core
-from mcp.server.runner import modern_error_data
 from mcp.shared.inbound import ERROR_CODE_HTTP_STATUS
 from mcp_types import ErrorData, RequestId
 
@@ -53,11 +52,6 @@ def notification_payload(method: str, params: Mapping[str, Any] | None) -> bytes
     if params is not None:
         message["params"] = params
     return pydantic_core.to_json(message, inf_nan_mode="null")
-
-
-def error_of(problem: Exception) -> ErrorData:
-    """The error that tells a client of a handler's exception; the log has the rest."""
-    return modern_error_data(problem)
 
 
 def status_of(error: ErrorData, *, stateless: bool) -> int:

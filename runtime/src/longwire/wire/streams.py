@@ -10,7 +10,6 @@ import math
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
 from types import TracebackType
 
 import anyio
@@ -59,13 +58,12 @@ class InFlight:
             return SessionMessage(message, metadata)
         self.begin(message.id)
         given = metadata if isinstance(metadata, ServerMessageMetadata) else ServerMessageMetadata()
-        # A cancelled request is never answered, so its end has to be told otherwise.
-        return SessionMessage(
-            message, replace(given, on_request_unanswered=partial(self._unanswered, message.id))
-        )
 
-    async def _unanswered(self, request_id: RequestId) -> None:
-        self.end(request_id)
+        async def unanswered() -> None:
+            self.end(message.id)
+
+        # A cancelled request is never answered, so its end has to be told otherwise.
+        return SessionMessage(message, replace(given, on_request_unanswered=unanswered))
 
     async def fewer_than(self, number: int) -> None:
         """Wait until fewer than that are unanswered."""

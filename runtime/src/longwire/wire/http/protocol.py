@@ -133,9 +133,8 @@ class HttpProtocol(asyncio.Protocol):
 
     def _admit_head(self, request: Request, responder: Responder) -> bool:
         """Whether the body of a request is worth reading."""
-        if not self._admit(request, responder):
-            return False
-        if self._port.admit is not None and not self._port.admit(request, responder):
+        checked = self._port.admit
+        if not self._admit(request, responder) or (checked is not None and not checked(request, responder)):
             return False
         self._port.keeps(self, 0)
         return True

@@ -21,7 +21,12 @@ def tls_context(certificate: str, key: str | None = None) -> ssl.SSLContext:
     """
     alone, key = key is None, key or certificate
     for what, path in (("certificate", certificate), ("key", key)):
-        _check_readable(what, path)
+        try:
+            open(path, "rb").close()
+        except OSError as error:
+            raise SettingsError(
+                f"can't read the TLS {what} '{path}': {os.strerror(error.errno or 0)}; name a PEM file"
+            ) from None
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.set_alpn_protocols(["http/1.1"])
@@ -59,16 +64,6 @@ class Certificate:
             self.context.load_cert_chain(self._certificate, self._key)
         except (OSError, ssl.SSLError) as error:
             raise SettingsError(f"can't read the TLS certificate '{self._certificate}': {error}") from None
-
-
-def _check_readable(what: str, path: str) -> None:
-    try:
-        with open(path, "rb"):
-            pass
-    except OSError as error:
-        raise SettingsError(
-            f"can't read the TLS {what} '{path}': {os.strerror(error.errno or 0)}; name a PEM file"
-        ) from None
 
 
 def _has(path: str, label: bytes) -> bool:

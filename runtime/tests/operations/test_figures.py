@@ -1,0 +1,193 @@
+"""Figures for Prometheus: latencies, every counter of the runtime, its sessions and its workers."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections import Counter
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from longwire.counters import RuntimeCounters
+from longwire.operations.figures import WINDOW, Latencies, quantile, worker_figures
+from longwire.operations.metrics import Metrics
+from longwire.workers.worker import WorkerStatus
+
+WORKERS = ["worker_events", "worker_failures"]  # which worker_figures() has
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "runtime.md").read_text()
+# By the names of the plan for streamable HTTP where it has one; the others have that of their field.
+NAMES = {
+    "messages_dropped": "pending_dropped",
+    "streams_opened": "get_streams_opened",
+    "journal_failures": "store_failures",
+}
+
+
+@pytest.fixture
+def metrics() -> Metrics:
+    return Metrics([])
+
+
+@pytest.fixture
+def latencies() -> Latencies:
+    return Latencies("seconds", "Seconds", "tool", ["a", "b"], [0.1, 1.0, 10.0])
+
+
+def test_quantiles_are_exact_and_of_the_last_observations(latencies: Latencies) -> None:
+    for number in range(1, WINDOW + 251):
+        latencies.observe("a", float(number))
+    [figures] = latencies.figures().values()
+    assert figures.count == WINDOW + 250
+    assert len(figures.window) == WINDOW
+    # Of 251 to 1250, one of them each, however wide the buckets are.
+    assert [quantile(figures.window, share) for share in (0.5, 0.95, 0.99, 1.0)] == [750, 1200, 1240, 1250]
+
+
+def test_quantiles_of_few_observations_and_of_none(latencies: Latencies) -> None:
+    assert quantile(latencies.newest(), 0.5) is None
+    for seconds in (0.317, 0.257, 0.270):
+        latencies.observe("a", seconds)
+    assert [quantile(latencies.newest(), share) for share in (0.5, 0.99)] == [0.270, 0.317]
+    assert latencies.newest(2) == (0.257, 0.270)
+    assert latencies.newest(0) == ()
+
+
+def test_goals_between_a_tenth_of_a_second_and_one_have_buckets() -> None:
+    bounds = Metrics([]).call_seconds.bounds
+    between = [bound for bound in bounds if 0.1 <= bound <= 1.0]
+    assert max(after / before for before, after in pairwise(between)) <= 1.5
+    assert max(after / before for before, after in pairwise(bounds)) <= 3.0
+
+
+@dataclass
+class Session:
+    """What the figures read of a session."""
+
+    pending: int = 0
+    pending_bytes: int = 0
+    open_gets: int = 0
+    at_risk: bool = False
+
+
+@dataclass
+class Link:
+    """What the figures read of a connection to Redis."""
+
+    failures: int = 0
+    healthy: bool = True
+
+
+@dataclass
+class Cluster:
+    """What the figures read of a node."""
+
+    living: int = 2
+    holds_lease: bool = True
+    link: Link = dataclasses.field(default_factory=Link)
+
+
+def test_every_counter_is_a_series(metrics: Metrics) -> None:
+    counters = RuntimeCounters()
+    metrics.watch_runtime(counters)
+    plain = [field.name for field in dataclasses.fields(counters) if field.type == "int"]
+    for number, name in enumerate(plain, start=1):
+        series = f"longwire_mcp_{NAMES.get(name, name)}_total"
+        assert metrics.registry.get_sample_value(series) == 0
+        setattr(counters, name, number)
+        assert metrics.registry.get_sample_value(series) == number
+
+
+def test_a_node_says_how_its_cluster_is(metrics: Metrics) -> None:
+    cluster = Cluster()
+    metrics.watch_runtime(RuntimeCounters(), cluster=cluster)
+    value = metrics.registry.get_sample_value
+    assert (value("longwire_cluster_redis_up"), value("longwire_cluster_lease_held")) == (1, 1)
+    assert value("longwire_cluster_nodes") == 2
+    cluster.link.healthy, cluster.link.failures, cluster.holds_lease = False, 7, False
+    assert (value("longwire_cluster_redis_up"), value("longwire_cluster_lease_held")) == (0, 0)
+    assert value("longwire_cluster_nodes") is None  # nobody knows
+    assert value("longwire_cluster_redis_failures_total") == 7
+
+
+def test_reasons_and_outcomes_are_labels(metrics: Metrics) -> None:
+    counters = RuntimeCounters()
+    metrics.watch_runtime(counters)
+    others = [field.name for field in dataclasses.fields(counters) if field.type != "int"]
+    assert sorted(others) == ["client_requests", "forwards_failed", "refused", *WORKERS]
+    counters.refused = Counter({"sessions": 2, "version": 1})
+    counters.client_requests = Counter({("sampling", "timeout"): 3})
+    counters.forwards_failed = Counter({"lost": 4})
+    value = metrics.registry.get_sample_value
+    assert value("longwire_mcp_requests_refused_total", {"reason": "sessions"}) == 2
+    assert value("longwire_mcp_client_requests_total", {"kind": "sampling", "outcome": "timeout"}) == 3
+    assert value("longwire_mcp_forwards_failed_total", {"outcome": "lost"}) == 4
+
+
+def test_sessions_are_asked_at_each_scrape_until_they_end(metrics: Metrics) -> None:
+    sessions = [Session(3, 300, 1), Session(1, 20, 2, at_risk=True), Session()]
+    stop = metrics.watch_runtime(RuntimeCounters(), lambda: sessions)
+    value = metrics.registry.get_sample_value
+    names = [
+        "sessions",
+        "get_streams",
+        "pending_messages",
+        "pending_bytes",
+        "sessions_at_risk",
+        "messages_at_risk",
+    ]
+    assert [value(f"longwire_mcp_{name}") for name in names] == [3, 3, 4, 320, 1, 1]
+    sessions.clear()
+    assert [value(f"longwire_mcp_{name}") for name in names] == [0] * 6
+    stop()
+    assert value("longwire_mcp_sessions") is None
+
+
+class _Two:
+    queued = 3
+
+    def statuses(self) -> list[WorkerStatus]:
+        return [
+            WorkerStatus("w1", "ready", "/a", 7, "php", 2, 10, 0, 0.0),
+            WorkerStatus("w2", "waiting", "/b", None, "", 0, 0, 4, 0.0, "it ended"),
+        ]
+
+    def drain(self, worker_id: str) -> bool:
+        return False
+
+    def restart(self, worker_id: str) -> bool:
+        return False
+
+
+def test_states_queue_events_and_failures_are_figures(metrics: Metrics) -> None:
+    counters = RuntimeCounters()
+    counters.worker_events["late"] += 2
+    counters.worker_failures["worker_lost"] += 1
+    forget = metrics.watch_workers(_Two(), counters)
+    value = metrics.registry.get_sample_value
+    assert value("longwire_mcp_workers", {"state": "ready"}) == 1
+    assert value("longwire_mcp_workers", {"state": "draining"}) == 0
+    assert value("longwire_mcp_worker_calls_in_flight", {"worker": "w1"}) == 2
+    assert value("longwire_mcp_worker_queue") == 3
+    assert value("longwire_mcp_worker_events_total", {"event": "late"}) == 2
+    assert value("longwire_mcp_worker_failures_total", {"error_class": "worker_lost"}) == 1
+    forget()
+    assert value("longwire_mcp_worker_queue") is None
+
+
+def test_every_metric_of_workers_is_on_the_page() -> None:
+    section = PAGE.split("## Workers\n", 1)[1].split("\n## ", 1)[0]
+    told = re.findall(r"^\| `(longwire\w+)` \|", section, re.MULTILINE)
+    families = worker_figures(_Two(), RuntimeCounters())
+    assert told == [family.name + ("_total" if family.type == "counter" else "") for family in families]
+
+
+def test_tools_whose_names_come_later_get_labels(metrics: Metrics) -> None:
+    assert metrics.tool("echo") == "unknown"
+    metrics.know(["echo"])
+    metrics.called(metrics.tool("echo"), "ok", 0.1)
+    assert (
+        metrics.registry.get_sample_value("longwire_mcp_calls_total", {"tool": "echo", "outcome": "ok"}) == 1
+    )
