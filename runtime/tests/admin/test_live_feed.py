@@ -8,7 +8,7 @@ from typing import Any
 import anyio
 
 from fake_responder import FakeResponder
-from longwire.admin.live import MOST, LiveFeed
+from longwire.admin.port import MOST, LiveFeed
 from longwire.principals.principal import Holders, Principal
 from longwire.wire.http.request import Request
 

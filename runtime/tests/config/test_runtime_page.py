@@ -1,4 +1,4 @@
-"""The examples of docs/runtime.md are files that the server takes, and its tables name what there is."""
+"""docs/runtime.md names what there is: keys, defaults, metrics, reasons of refusals."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from key_rows import check_rows
+from longwire.config.keys import keys, sections
 from longwire.config.toml_file import parse_config
 from longwire.counters import RuntimeCounters
 from longwire.guard.grants import Scopes
@@ -70,3 +72,12 @@ def test_every_reason_of_a_refusal_is_there() -> None:
     told = set(re.findall(r"`(\w+)`", section))
     assert counted <= told
     assert told - counted == {"http", "headers", "size", "connections", "header", "envelope"}
+
+
+@pytest.mark.parametrize("section", sections())
+def test_the_reference_is_the_table_of_keys(section: str) -> None:
+    check_rows(PAGE, section, keys())
+
+
+def test_the_sections_are_all_there() -> None:
+    assert re.findall(r"^### `\[(\w+)\]`$", PAGE, re.MULTILINE) == list(sections())

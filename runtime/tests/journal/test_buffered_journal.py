@@ -24,8 +24,7 @@ from longwire.journal.journal import EventRecord, StoredSession, StreamRecord
 from longwire.journal.journal_file import JournalFile
 
 
-async def test_a_session_comes_back_as_it_was(tmp_path: Path) -> None:
-    path = tmp_path / "sessions.sqlite"
+async def test_a_session_comes_back_as_it_was(path: Path) -> None:
     alice = record(initialized=True, state={"level": "warning", "subscriptions": ["ü://1"]})
     streams = (StreamRecord(1, None), StreamRecord(2, 7), StreamRecord(3, "7", answered=True))
     events = (
@@ -47,8 +46,7 @@ async def test_a_session_comes_back_as_it_was(tmp_path: Path) -> None:
         assert kept.durable
 
 
-async def test_later_changes_replace_earlier_ones(tmp_path: Path) -> None:
-    path = tmp_path / "sessions.sqlite"
+async def test_later_changes_replace_earlier_ones(path: Path) -> None:
     async with journal(path) as kept:
         kept.save(record(BOB))
         kept.save(record())
@@ -70,8 +68,7 @@ async def test_later_changes_replace_earlier_ones(tmp_path: Path) -> None:
     assert found(path, BOB) is None
 
 
-async def test_streams_that_nobody_can_resume_leave_the_file(tmp_path: Path) -> None:
-    path = tmp_path / "sessions.sqlite"
+async def test_streams_that_nobody_can_resume_leave_the_file(path: Path) -> None:
     async with journal(path) as kept:
         kept.save(record())
         for number in range(1, 4):
@@ -88,8 +85,7 @@ async def test_streams_that_nobody_can_resume_leave_the_file(tmp_path: Path) -> 
     assert session.next_stream == 4
 
 
-async def test_an_event_is_in_the_file_when_the_callback_comes(tmp_path: Path) -> None:
-    path = tmp_path / "sessions.sqlite"
+async def test_an_event_is_in_the_file_when_the_callback_comes(path: Path) -> None:
     async with journal(path) as kept:
         kept.save(record())
         with closing(sqlite3.connect(path)) as other:
@@ -119,8 +115,7 @@ async def test_callbacks_keep_their_order_and_outlive_each_other(tmp_path: Path)
     assert told == list(range(50))
 
 
-async def test_times_of_use_are_written_with_the_rest_or_at_the_end(tmp_path: Path) -> None:
-    path = tmp_path / "sessions.sqlite"
+async def test_times_of_use_are_written_with_the_rest_or_at_the_end(path: Path) -> None:
     async with journal(path) as kept:
         kept.save(record())
         await stored(kept)
@@ -168,10 +163,9 @@ def moved(path: Path) -> Iterator[None]:
 
 @pytest.mark.parametrize("trouble", [locked, full, moved])
 async def test_trouble_is_counted_and_survived(
-    trouble: Callable[[Path], Iterator[None]], tmp_path: Path, caplog: pytest.LogCaptureFixture
+    trouble: Callable[[Path], Iterator[None]], path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The server goes on from memory, and what happened meanwhile is stored when the trouble is over."""
-    path = tmp_path / "sessions.sqlite"
     counters = RuntimeCounters()
     with caplog.at_level(logging.INFO):
         kept = BufferedJournal(JournalFile(path, expired=0.0), counters, retry=0.02)
@@ -203,9 +197,8 @@ async def test_trouble_is_counted_and_survived(
 
 @pytest.mark.parametrize("ends", [("",), ("", "-wal", "-shm", "-lock")])
 async def test_a_deleted_file_is_made_again_with_all_sessions(
-    ends: tuple[str, ...], tmp_path: Path, caplog: pytest.LogCaptureFixture
+    ends: tuple[str, ...], path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    path = tmp_path / "sessions.sqlite"
     kept = BufferedJournal(JournalFile(path, expired=0.0), RuntimeCounters(), retry=0.02)
     kept.save(record())
     kept.append(ALICE, event(1))
@@ -335,10 +328,9 @@ class Kept:
 
 
 async def test_a_session_that_had_no_room_is_stored_again_from_memory(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(buffered_journal, "_GATHER", 0.0)
-    path = tmp_path / "sessions.sqlite"
     counters = RuntimeCounters()
     large = event(2, payload=b"x" * 9_000)
     kept = BufferedJournal(JournalFile(path, expired=0.0), counters, max_bytes=20_000, retry=0.02)
@@ -399,8 +391,7 @@ async def test_much_is_written_in_parts_whose_callbacks_come_early() -> None:
     assert len(file.written) >= 3
 
 
-async def test_the_file_does_not_grow_for_ever(tmp_path: Path) -> None:
-    path = tmp_path / "sessions.sqlite"
+async def test_the_file_does_not_grow_for_ever(path: Path) -> None:
     sizes: list[int] = []
     async with journal(path) as kept:
         for turn in range(4):

@@ -42,8 +42,7 @@ def filled(path: Path, *, events: int = 3, **fields: object) -> None:
 
 
 @pytest.mark.parametrize("mask", [0o000, 0o022])
-def test_only_the_owner_may_read_what_is_written(tmp_path: Path, mask: int) -> None:
-    path = tmp_path / "sessions.sqlite"
+def test_only_the_owner_may_read_what_is_written(tmp_path: Path, path: Path, mask: int) -> None:
     before = os.umask(mask)
     try:
 
@@ -60,8 +59,7 @@ def test_only_the_owner_may_read_what_is_written(tmp_path: Path, mask: int) -> N
         os.umask(before)
 
 
-def test_a_file_that_others_may_read_is_closed_to_them(tmp_path: Path) -> None:
-    path = tmp_path / "sessions.sqlite"
+def test_a_file_that_others_may_read_is_closed_to_them(path: Path) -> None:
     filled(path)
     path.chmod(0o664)
     opened(f"sqlite:{path}")
@@ -74,8 +72,7 @@ def test_memory_keeps_nothing() -> None:
     assert not kept.durable
 
 
-async def test_sessions_that_nobody_used_are_removed_at_the_start(tmp_path: Path) -> None:
-    path = tmp_path / "sessions.sqlite"
+async def test_sessions_that_nobody_used_are_removed_at_the_start(path: Path) -> None:
     async with journal(path) as kept:
         kept.save(record(ALICE, last_seen=time.time() - 61.0))
         kept.append(ALICE, event(1))
@@ -87,9 +84,8 @@ async def test_sessions_that_nobody_used_are_removed_at_the_start(tmp_path: Path
         assert file.execute("SELECT count(*) FROM events").fetchone() == (0,)
 
 
-async def test_a_file_is_known_as_ours_before_its_first_checkpoint(tmp_path: Path) -> None:
+async def test_a_file_is_known_as_ours_before_its_first_checkpoint(tmp_path: Path, path: Path) -> None:
     """A server may be killed when all but the header is in the write-ahead log."""
-    path = tmp_path / "sessions.sqlite"
     async with journal(path) as kept:
         kept.save(record())
         await stored(kept)
@@ -100,9 +96,8 @@ async def test_a_file_is_known_as_ours_before_its_first_checkpoint(tmp_path: Pat
     assert found(tmp_path / "copy.sqlite") is not None
 
 
-def test_no_token_is_in_the_file(tmp_path: Path) -> None:
+def test_no_token_is_in_the_file(path: Path) -> None:
     """The file has the columns of the records and no others."""
-    path = tmp_path / "sessions.sqlite"
     filled(path)
     with closing(sqlite3.connect(path)) as file:
         columns = {row[1] for row in file.execute("PRAGMA table_info('sessions')")}
@@ -170,9 +165,8 @@ def _run(path: Path, statement: str) -> None:
     ],
 )
 def test_files_that_can_t_be_continued_are_left_alone(
-    tmp_path: Path, spoil: Callable[[Path], object], reason: str
+    tmp_path: Path, path: Path, spoil: Callable[[Path], object], reason: str
 ) -> None:
-    path = tmp_path / "sessions.sqlite"
     spoil(path)
     path.chmod(0o755)
     before = path.read_bytes() if path.is_file() else None
@@ -239,8 +233,7 @@ def test_a_folder_or_file_that_is_read_only() -> None:
             opened(f"sqlite:{path}")
 
 
-def test_two_servers_don_t_share_a_file(tmp_path: Path) -> None:
-    path = tmp_path / "sessions.sqlite"
+def test_two_servers_don_t_share_a_file(path: Path) -> None:
     first = JournalFile(path, expired=0.0)
     with pytest.raises(
         SettingsError, match="is in use by another server: give each server a file of its own"
@@ -251,8 +244,7 @@ def test_two_servers_don_t_share_a_file(tmp_path: Path) -> None:
     JournalFile(path, expired=0.0).close()
 
 
-def test_a_file_that_another_program_has_locked(tmp_path: Path) -> None:
-    path = tmp_path / "sessions.sqlite"
+def test_a_file_that_another_program_has_locked(path: Path) -> None:
     filled(path)
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("BEGIN EXCLUSIVE")

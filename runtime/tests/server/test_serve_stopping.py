@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,7 @@ import pytest
 from mcp import MCPError
 from prometheus_client import CollectorRegistry
 
-from longwire.endpoints import Http, Page, Uds
+from longwire.endpoints import Endpoint, Http, Page, Uds
 from longwire.errors import SettingsError
 from longwire.guard.access import Access
 from longwire.guard.tokens import Tokens
@@ -74,25 +76,31 @@ async def test_work_that_ends_within_the_grace_time_is_answered(
         await server.over.wait()
 
 
-@TRANSPORTS
-@BOTH_ERAS
-async def test_work_that_takes_longer_is_cancelled(transport: str, era: str, tmp_path: Path) -> None:
-    caller = Caller()
+@asynccontextmanager
+async def busy(endpoint: Endpoint, era: str, grace: float, **more: Any) -> AsyncIterator[Any]:
+    """A server whose client waits for a call."""
     async with (
-        serving(ENDPOINTS[transport](tmp_path), settings=Settings(grace=0.1)) as server,
+        serving(endpoint, settings=Settings(grace=grace), **more) as server,
         anyio.create_task_group() as tasks,
     ):
 
         async def stay() -> None:
             async with server.client(era) as client:
-                await caller.wait(client)
+                await Caller().wait(client)
 
         tasks.start_soon(stay)
         await server.bench.started.reaches()
-        server.stop.request()
+        yield server
         await server.over.wait()
         assert server.bench.cancelled.count == 1
         tasks.cancel_scope.cancel()
+
+
+@TRANSPORTS
+@BOTH_ERAS
+async def test_work_that_takes_longer_is_cancelled(transport: str, era: str, tmp_path: Path) -> None:
+    async with busy(ENDPOINTS[transport](tmp_path), era, 0.1) as server:
+        server.stop.request()
 
 
 @TRANSPORTS
@@ -103,25 +111,10 @@ async def test_a_second_wish_is_granted_at_once(transport: str, tmp_path: Path) 
         stopping.set()
         await anyio.sleep_forever()
 
-    caller = Caller()
-    settings = Settings(grace=10 * SECONDS)
-    async with (
-        serving(ENDPOINTS[transport](tmp_path), settings=settings, on_stop=on_stop) as server,
-        anyio.create_task_group() as tasks,
-    ):
-
-        async def stay() -> None:
-            async with server.client("legacy") as client:
-                await caller.wait(client)
-
-        tasks.start_soon(stay)
-        await server.bench.started.reaches()
+    async with busy(ENDPOINTS[transport](tmp_path), "legacy", 10 * SECONDS, on_stop=on_stop) as server:
         server.stop.request()
         await stopping.wait()
         server.stop.request()
-        await server.over.wait()
-        assert server.bench.cancelled.count == 1
-        tasks.cancel_scope.cancel()
 
 
 @TRANSPORTS

@@ -9,7 +9,7 @@ from fake_responder import FakeResponder
 from longwire.counters import RuntimeCounters
 from longwire.journal.journal import Journal
 from longwire.sessions.event_log import MAX_QUIET_GETS, EventLog
-from longwire.sessions.streams import ROOM
+from longwire.sessions.streams import ROOM, Stream
 from longwire.settings import WireLimits
 
 
@@ -31,6 +31,14 @@ def _get(log: EventLog, *, reading: bool = True) -> FakeResponder:
     responder = FakeResponder(reading=reading)
     log.open_get_stream().attach(responder)
     return responder
+
+
+def _call(log: EventLog) -> tuple[Stream, FakeResponder]:
+    """The stream of a request, with its client."""
+    stream, responder = log.open_request_stream(7), FakeResponder()
+    stream.prime()
+    stream.attach(responder)
+    return stream, responder
 
 
 def _resume(log: EventLog, last_event_id: str) -> FakeResponder:
@@ -59,9 +67,7 @@ def test_a_request_stream_writes_and_ends_with_the_reply(log: EventLog, counters
 
 def test_who_comes_back_to_a_durable_log_waits_for_a_restart(counters: RuntimeCounters) -> None:
     log = EventLog("s", FakeJournal(at_once=True), WireLimits(), counters)
-    stream, responder = log.open_request_stream(7), FakeResponder()
-    stream.prime()
-    stream.attach(responder)
+    _, responder = _call(log)
     assert responder.events[0].retry == 3000
 
 
@@ -121,9 +127,7 @@ def test_sent_events_go_first(counters: RuntimeCounters) -> None:
 
 def test_then_the_oldest_notifications_and_no_reply_or_request(counters: RuntimeCounters) -> None:
     log = _log(counters, max_pending=4)
-    stream, first = log.open_request_stream(7), FakeResponder()
-    stream.prime()
-    stream.attach(first)
+    stream, first = _call(log)
     first.drop()
     stream.add(b'"reply"', "reply")
     log.notify(b'"request"', "request")
@@ -144,9 +148,7 @@ def test_bytes_are_bounded_too(counters: RuntimeCounters) -> None:
 
 def test_a_client_that_was_away_for_long_still_gets_its_reply(counters: RuntimeCounters) -> None:
     log = _log(counters, max_pending=4)
-    stream, first = log.open_request_stream(7), FakeResponder()
-    stream.prime()
-    stream.attach(first)
+    stream, first = _call(log)
     first.drop()
     for number in range(10):
         stream.add(b"%d" % number, "notification")
@@ -205,9 +207,7 @@ def test_replies_that_a_stalled_client_leaves_behind_are_bounded(counters: Runti
 def test_a_connection_is_closed_when_the_client_has_an_id() -> None:
     journal = FakeJournal()
     log = EventLog("s", journal, WireLimits(), RuntimeCounters())
-    stream, responder = log.open_request_stream(7), FakeResponder()
-    stream.prime()
-    stream.attach(responder)
+    stream, responder = _call(log)
     stream.close_connection()
     assert not responder.ended
     stream.add(b"1", "reply")

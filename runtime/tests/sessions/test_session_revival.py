@@ -12,6 +12,7 @@ from fake_responder import FakeClock, FakeResponder
 from longwire.counters import RuntimeCounters
 from longwire.sessions.registry import Sessions
 from longwire.sessions.session import Session
+from longwire.sessions.streams import Stream
 from longwire.settings import WireLimits
 
 CLIENT = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}}
@@ -52,6 +53,15 @@ class Process:
         return responder
 
 
+def _opened(session: Session, request_id: str | int | None) -> tuple[Stream, FakeResponder]:
+    """The stream of a request, or that of a GET, with its client."""
+    log, responder = session.log, FakeResponder()
+    stream = log.open_get_stream() if request_id is None else log.open_request_stream(request_id)
+    stream.prime()
+    stream.attach(responder)
+    return stream, responder
+
+
 @pytest.fixture
 def clock() -> FakeClock:
     return FakeClock()
@@ -63,10 +73,8 @@ def process(clock: FakeClock) -> Process:
 
 
 def test_an_event_is_written_when_it_is_stored(process: Process) -> None:
-    session, responder, get = process.begin(), FakeResponder(), FakeResponder()
-    stream = session.log.open_request_stream(7)
-    stream.prime()
-    stream.attach(responder)
+    session, get = process.begin(), FakeResponder()
+    stream, responder = _opened(session, 7)
     session.log.open_get_stream().attach(get)
     stream.add(b"1", "notification")
     session.log.notify(b"2")
@@ -113,10 +121,8 @@ def test_its_time_goes_on_through_the_restart(process: Process, clock: FakeClock
 
 
 def test_a_stream_is_resumed_where_its_client_stood(process: Process) -> None:
-    session, responder = process.begin(), FakeResponder()
-    stream = session.log.open_request_stream("seven")
-    stream.prime()
-    stream.attach(responder)
+    session = process.begin()
+    stream, responder = _opened(session, "seven")
     stream.add(b"1", "notification")
     process.journal.store()
     last_id = responder.last_id
@@ -138,10 +144,8 @@ def test_a_stream_is_resumed_where_its_client_stood(process: Process) -> None:
 
 
 def test_a_lost_call_is_answered_once_through_several_restarts(process: Process) -> None:
-    session, responder = process.begin(), FakeResponder()
-    stream = session.log.open_request_stream(7)
-    stream.prime()
-    stream.attach(responder)
+    session = process.begin()
+    _, responder = _opened(session, 7)
     process.journal.store()
     second = process.killed()
     second.find(session.id)
@@ -218,12 +222,10 @@ def test_what_depends_on_the_session_waits_until_it_is_saved(process: Process) -
 
 def test_messages_that_were_about_to_be_written_to_a_new_get_are_found_by_its_id(process: Process) -> None:
     """They were on the stream for the journal when the server was killed, and not yet for the client."""
-    session, responder = process.begin(), FakeResponder()
+    session = process.begin()
     session.log.notify(b"1")
     process.journal.store()
-    stream = session.log.open_get_stream()
-    stream.prime()
-    stream.attach(responder)
+    _, responder = _opened(session, None)
     process.journal.store(2)  # the stream, and what waits for that
     assert responder.last_id == "1-0"
     process.journal.store(1)  # the message on that stream, but not what waits for it
@@ -233,10 +235,8 @@ def test_messages_that_were_about_to_be_written_to_a_new_get_are_found_by_its_id
 
 
 def test_messages_wait_until_a_get_has_its_id(process: Process) -> None:
-    session, responder = process.begin(), FakeResponder()
-    stream = session.log.open_get_stream()
-    stream.prime()
-    stream.attach(responder)
+    session = process.begin()
+    _, responder = _opened(session, None)
     session.log.notify(b"1")
     process.journal.store(4)  # the stream, its first event, what waits for that, and the message
     assert [event.id for event in responder.events] == ["1-1"]

@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 
 from acuity.agents.settings import AcuitySettings
-from longwire.config import check_report
-from longwire.config.effective import Source, effective
+from longwire.config.effective import Source, as_json, as_toml, effective
 from longwire.config.keys import keys, sections
 from longwire.errors import SettingsError
 from longwire.principals.rates import Rate
@@ -148,7 +147,7 @@ def varied(tmp_path: Path) -> Path:
 
 def test_a_check_is_a_file_that_gives_the_same(varied: Path, tmp_path: Path) -> None:
     found = effective({"mcp.max_sessions": 7}, {"VMAF_BIN": "vmaf"}, varied)
-    text = check_report.as_toml(found)
+    text = as_toml(found)
     again = tmp_path / "again.toml"
     again.write_text(text)
     assert effective(environ={}, config=again).settings() == found.settings()
@@ -156,9 +155,7 @@ def test_a_check_is_a_file_that_gives_the_same(varied: Path, tmp_path: Path) -> 
 
 
 def test_a_check_says_whence(varied: Path) -> None:
-    lines = check_report.as_toml(
-        effective({"mcp.max_sessions": 7}, {"VMAF_BIN": "vmaf"}, varied)
-    ).splitlines()
+    lines = as_toml(effective({"mcp.max_sessions": 7}, {"VMAF_BIN": "vmaf"}, varied)).splitlines()
     sources = {line.split()[0]: line.rpartition("# ")[2] for line in lines if " = " in line}
     assert sources["max_sessions"] == "--max-sessions"
     assert sources["vmaf_binary"] == "variable VMAF_BIN"
@@ -171,7 +168,7 @@ def test_a_check_says_whence(varied: Path) -> None:
 
 
 def test_a_check_as_json(varied: Path) -> None:
-    document = json.loads(check_report.as_json(effective({"mcp.max_sessions": 7}, {}, varied)))
+    document = json.loads(as_json(effective({"mcp.max_sessions": 7}, {}, varied)))
     assert (document["schema"], document["config"]) == ("acuity.serve.check/1", str(varied))
     rows = {row.pop("key"): row for row in document["keys"]}
     assert list(rows) == [key.path for key in keys()]
@@ -199,7 +196,7 @@ def test_variables_that_are_mistyped_are_named() -> None:
         ("ACUITY_SERVER_HTPP", "ACUITY_SERVER_HTTP"),
         ("VMAF_MCP_MAX_CONCURENT", "VMAF_MCP_MAX_CONCURRENT"),
     )
-    assert json.loads(check_report.as_json(found))["mistyped"][0] == {
+    assert json.loads(as_json(found))["mistyped"][0] == {
         "variable": "ACUITY_LIMIT_RATE",
         "near": "ACUITY_LIMITS_RATE",
     }
@@ -208,7 +205,7 @@ def test_variables_that_are_mistyped_are_named() -> None:
 def test_paths_are_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "a.toml").write_text("[auth]\ntoken_file = 'x/../tokens'\n[server]\nvlm_model = 'seeing'\n")
-    document = json.loads(check_report.as_json(effective({}, {"VMAF_BIN": "bin/vmaf"}, Path("a.toml"))))
+    document = json.loads(as_json(effective({}, {"VMAF_BIN": "bin/vmaf"}, Path("a.toml"))))
     rows = {row["key"]: row["value"] for row in document["keys"]}
     assert document["config"] == str(tmp_path / "a.toml")
     assert rows["auth.token_file"] == str(tmp_path / "tokens")
@@ -233,6 +230,6 @@ def test_a_key_is_named_with_its_line_option_or_variable(tmp_path: Path) -> None
 
 def test_tokens_are_never_shown(varied: Path) -> None:
     for found in (effective(environ={}, config=varied), effective(environ={"VMAF_MCP_TOKEN": TOKEN})):
-        for text in (check_report.as_toml(found), check_report.as_json(found)):
+        for text in (as_toml(found), as_json(found)):
             assert TOKEN not in text
             assert "hidden" in text

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import ssl
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import asdict, dataclass
+from functools import partial
 from importlib.resources import files
 from typing import Final, TypeAlias
 from urllib.parse import urlsplit
 
 from longwire.admin.actions import ACTIONS, Audit, action_handler, audits_together
-from longwire.admin.live import LiveFeed
 from longwire.admin.nodes_view import RUNTIME, KnownNodes
 from longwire.admin.queries import (
     DEFAULT_LIMIT,
     HEADERS,
-    NODES,
     PAGING,
     AdminRefusal,
     Document,
     answer,
+    encoded,
     parameters,
     refuse,
 )
@@ -34,10 +35,12 @@ from longwire.guard.access import Access
 from longwire.guard.proxies import NO_PROXIES, TrustedProxies
 from longwire.guard.tokens import Tokens
 from longwire.operations.observe import shown
+from longwire.principals.principal import Holders, Principal
 from longwire.text import note, quoted, shown_id
 from longwire.wire.http import static_files as pages
 from longwire.wire.http.request import Handler, Request, Responder
 from longwire.wire.listeners import Address
+from longwire.wire.sse import event
 from longwire.wire.tasks import RunningTasks
 from longwire.work import Job
 
@@ -57,6 +60,79 @@ def static_files() -> dict[str, Handler]:
     """The handlers of the page and its files, by path."""
     found = pages.static_files([files(__package__).joinpath("static")], pages.page_headers())
     return {PAGE if name == _INDEX else f"{_FOLDER}{name}": handler for name, handler in found.items()}
+
+
+MOST: Final = 16  # who watch at once
+PERIOD: Final = 1.0  # seconds
+
+
+class LiveFeed:
+    """The live feed of the page: server-sent events with the state of the server, each second.
+
+    The state is made once for all pages that watch, and not at all while none does. A page that doesn't read
+    is skipped, so nothing piles up; the next state is complete again.
+    """
+
+    def __init__(self, state: Callable[[], object], period: float = PERIOD) -> None:
+        self._state = state
+        self._period = period
+        self._watching: dict[Responder, Principal] = {}
+        self._timer: asyncio.TimerHandle | None = None
+
+    def __len__(self) -> int:
+        return len(self._watching)
+
+    def handle(self, request: Request, responder: Responder) -> None:
+        if len(self._watching) >= MOST:
+            problem = AdminRefusal(503, f"{MOST} pages watch already, which is the most: close one")
+            refuse(responder, problem, [(b"retry-after", b"5")])
+            return
+        responder.begin_events(HEADERS)
+        responder.on_gone(partial(self._left, responder))
+        self._watching[responder] = request.principal
+        self._send(responder, self._event())
+        if self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(self._period, self._tick)
+
+    def announce(self, kind: bytes, document: object) -> None:
+        """Send an event to all pages that watch, now."""
+        text = event(encoded(document), kind)
+        for responder in list(self._watching):
+            self._send(responder, text)
+
+    def end_gone(self, gone: Holders) -> None:
+        """End the feeds of those whose tokens are no longer valid."""
+        for responder, principal in list(self._watching.items()):
+            if gone.include(principal):
+                self._left(responder)
+                responder.end()
+
+    def close(self) -> None:
+        for responder in list(self._watching):
+            self._left(responder)
+            if not responder.gone:
+                responder.end()
+
+    def _event(self) -> bytes:
+        return event(encoded(self._state()), b"state")
+
+    def _tick(self) -> None:
+        self._timer = asyncio.get_running_loop().call_later(self._period, self._tick)
+        text = self._event()
+        for responder in list(self._watching):
+            self._send(responder, text)
+
+    def _send(self, responder: Responder, text: bytes) -> None:
+        if responder.gone:
+            self._left(responder)
+        elif not responder.unsent:
+            responder.send(text)
+
+    def _left(self, responder: Responder) -> None:
+        self._watching.pop(responder, None)
+        if not self._watching and self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,19 +204,15 @@ class AdminPort:
 def _documents(sources: Sources, audit: Audit, history: History) -> dict[str, Make]:
     """The documents of this node that are made at once, by path."""
 
-    def points(query: str) -> Document:
-        parameters(query, NODES)
-        return history.document()
-
     def workers(query: str) -> Document:
         parameters(query, {})
         return workers_document(sources)
 
     return {
-        "/admin/runtime/mcp": lambda query: sessions_document(sources, query),
+        "/admin/runtime/mcp": partial(sessions_document, sources),
         "/admin/audit": audit.document,
-        "/admin/history": points,
-        "/admin/streams": lambda query: streams_document(sources, query),
+        "/admin/history": history.document,
+        "/admin/streams": partial(streams_document, sources),
         "/admin/workers": workers,
     }
 

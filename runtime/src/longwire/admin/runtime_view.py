@@ -11,7 +11,7 @@ from contextvars import Context
 from dataclasses import asdict
 from typing import Any, Final
 
-from longwire.admin.queries import Document
+from longwire.admin.queries import NODES, Document, parameters
 from longwire.admin.sessions_view import limits_of_sessions, totals
 from longwire.admin.sources import Sources
 from longwire.counters import RuntimeCounters
@@ -181,8 +181,9 @@ class History:
             }
         )
 
-    def document(self) -> Document:
+    def document(self, query: str) -> Document:
         """The document of GET /admin/history."""
+        parameters(query, NODES)
         return {"period_seconds": PERIOD, "points": list(self._points)}
 
     def _counts(self) -> tuple[int, int, int]:

@@ -238,7 +238,7 @@ def streams_document(sources: Sources, query: str) -> Document:
             "stream": stream.number,
             "kind": "get" if stream.is_get else "request",
             "request_id": None if stream.request_id is None else _said(str(stream.request_id)),
-            "waiting": stream.waiting,
+            "waiting": len(stream.unwritten()),
             "reading": stream.has_room,
         }
         for session, stream in found[offset : offset + limit]

@@ -17,8 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from longwire.config import check_report
-from longwire.config.effective import Effective, effective
+from longwire.config.effective import Effective, as_json, as_toml, effective, failure_as_json
 from longwire.config.key import Key, Problems
 from longwire.config.keys import GROUPS as KEY_GROUPS
 from longwire.config.keys import keys
@@ -150,7 +149,7 @@ def _check(arguments: argparse.Namespace) -> int:
     except LongwireError as error:
         if not arguments.json:
             raise
-        print(check_report.failure_as_json(error))
+        print(failure_as_json(error))
         return 1
-    print((check_report.as_json if arguments.json else check_report.as_toml)(found, said))
+    print((as_json if arguments.json else as_toml)(found, said))
     return 0

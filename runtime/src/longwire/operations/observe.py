@@ -118,27 +118,18 @@ def shown(client: str) -> str:
 
 
 def _of_result(result: HandlerResult) -> tuple[str, str | None]:
-    """The outcome of a call, from the result that is sent, and the sentence of a failed one."""
-    if isinstance(result, dict):
-        return _ended(result.get("isError"), result.get("content"), result.get("resultType"))
+    """The outcome of a call, from the result that is sent, and the sentence of a failed one if it has any."""
     if isinstance(result, CallToolResult):  # from middleware that answers by itself
-        said = [block.model_dump() for block in result.content[:1]]
-        return _ended(result.is_error, said, None)
-    return "ok", None
-
-
-def _ended(failed: object, content: object, kind: object) -> tuple[str, str | None]:
-    if failed:
-        return "error", _sentence(content)
-    return (kind if isinstance(kind, str) and kind in OUTCOMES else "ok"), None
-
-
-def _sentence(content: object) -> str | None:
-    """The `error` in the text of a failed result; None if it has another form."""
+        result = result.model_dump(by_alias=True)
+    if not isinstance(result, dict):
+        return "ok", None
+    if not result.get("isError"):
+        kind = result.get("resultType")
+        return (kind if isinstance(kind, str) and kind in OUTCOMES else "ok"), None
     try:
-        return str(json.loads(content[0]["text"])["error"])  # type: ignore[index]
+        return "error", str(json.loads(result["content"][0]["text"])["error"])
     except (TypeError, LookupError, ValueError):
-        return None
+        return "error", None
 
 
 def _of_refusal(problem: MCPError | ValidationError) -> tuple[str, str]:

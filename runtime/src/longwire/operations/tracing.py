@@ -10,7 +10,6 @@ import logging
 import os
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 from mcp.server.context import CallNext, HandlerResult, ServerMiddleware, ServerRequestContext
@@ -110,14 +109,6 @@ class _HttpParents(ServerMiddleware[Any]):
             detach(token)
 
 
-@dataclass(slots=True)
-class _JobSpans:
-    """A job's span, and the span of its present phase: queued or running."""
-
-    whole: Span
-    part: Span
-
-
 class JobTracer:
     """Makes spans for jobs: `job vmaf_score`, and in it `queued` and `running`.
 
@@ -127,7 +118,7 @@ class JobTracer:
 
     def __init__(self, tracer: Tracer | None = None) -> None:
         self._tracer = tracer or trace.get_tracer(declared().name, declared().version)
-        self._open: dict[str, _JobSpans] = {}
+        self._open: dict[str, tuple[Span, Span]] = {}  # each with that of its phase: queued or running
 
     def watch(self, jobs: Jobs) -> Callable[[], None]:
         """Make spans for these jobs; returns a function that stops this."""
@@ -137,34 +128,28 @@ class JobTracer:
         """Note that a job was accepted, began or ended."""
         spans = self._open.get(job.id)
         if spans is None:
-            if not job.over and (spans := self._begin(job)) is not None:
-                self._open[job.id] = spans
+            if not job.over:
+                self._begin(job)
         elif job.over:
             del self._open[job.id]
-            _end(spans, job)
+            _end(*spans, job)
         elif job.status == "running":
-            at = _ns(job.started)
-            spans.part.end(at)
-            spans.part = self._part("running", spans.whole, at)
+            (whole, part), at = spans, _ns(job.started)
+            part.end(at)
+            self._open[job.id] = whole, self._part("running", whole, at)
 
-    def _begin(self, job: Job) -> _JobSpans | None:
-        at = _ns(job.created)
-        whole = self._tracer.start_span(
-            f"job {job.tool}",
-            start_time=at,
-            attributes={attribute("tool"): job.tool, attribute("job"): job.id},
-        )
-        if not whole.is_recording():
-            return None
-        return _JobSpans(whole, self._part(job.status, whole, at))
+    def _begin(self, job: Job) -> None:
+        at, about = _ns(job.created), {attribute("tool"): job.tool, attribute("job"): job.id}
+        whole = self._tracer.start_span(f"job {job.tool}", start_time=at, attributes=about)
+        if whole.is_recording():
+            self._open[job.id] = whole, self._part(job.status, whole, at)
 
     def _part(self, name: str, whole: Span, at: int | None) -> Span:
         return self._tracer.start_span(name, trace.set_span_in_context(whole), start_time=at)
 
 
-def _end(spans: _JobSpans, job: Job) -> None:
+def _end(whole: Span, part: Span, job: Job) -> None:
     at = _ns(job.finished)
-    whole = spans.whole
     whole.set_attribute(attribute("status"), job.status)
     if job.progress is not None:
         whole.set_attribute(attribute("frames"), job.progress.done)
@@ -173,7 +158,7 @@ def _end(spans: _JobSpans, job: Job) -> None:
             whole.set_attribute(attribute("fps"), float(fps))
     if job.status != "completed":
         whole.set_status(Status(StatusCode.ERROR, job.error or job.status))
-    spans.part.end(at)
+    part.end(at)
     whole.end(at)
 
 

@@ -100,11 +100,6 @@ class Stream:
         """Whether a client was written an id to come back with."""
         return self.position >= 0
 
-    @property
-    def waiting(self) -> int:
-        """Events that its client was not written yet."""
-        return len(self.unwritten())
-
     def attach(self, responder: Responder) -> None:
         """Write the due events to a response that has begun, and those that follow as they come.
 

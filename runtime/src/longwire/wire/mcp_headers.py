@@ -30,7 +30,10 @@ class ParameterHeaders:
 
     def __init__(self, server: Server[Any]) -> None:
         self._server = server
-        self._annotated = _annotated(server)
+        self._annotated: frozenset[str] | None = None  # tools that have headers for arguments, where known
+        if isinstance(server, CatalogServer):
+            tools = server.catalog.tools
+            self._annotated = frozenset(tool.name for tool in tools if x_mcp_header_map(tool.input_schema))
 
     def problem(self, params: Mapping[str, Any], headers: Mapping[str, str]) -> InboundLadderRejection | None:
         """The fault in the headers of a tool's call, in the SDK's form; None: there is none."""
@@ -44,13 +47,6 @@ class ParameterHeaders:
         find = self._server.get_tool_input_schema
         schema = find(name) if find is not None else None
         return None if schema is None else validate_mcp_param_headers(schema, arguments or {}, headers)
-
-
-def _annotated(server: Server[Any]) -> frozenset[str] | None:
-    """The tools that have headers for some of their arguments; None: not known."""
-    if not isinstance(server, CatalogServer):
-        return None
-    return frozenset(tool.name for tool in server.catalog.tools if x_mcp_header_map(tool.input_schema))
 
 
 SESSION_ID: Final = MCP_SESSION_ID_HEADER

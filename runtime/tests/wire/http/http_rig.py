@@ -43,6 +43,11 @@ class Rig:
         self.connection.receive(data)
         return self.sink.taken()
 
+    def asked(self, data: bytes) -> Responder:
+        """The responder of the last of these requests."""
+        self.connection.receive(data)
+        return self.got[-1][1]
+
     @property
     def paths(self) -> list[str]:
         return [request.path for request, _ in self.got]

@@ -49,6 +49,11 @@ _NO_KEYS: Final = Undecided(
     "the keys of the authorization server can't be had: try again later", 5, word="keys"
 )
 
+# Times are looked at here, by this object's clock.
+_OPTIONS: Final[Any] = {
+    "require": ["exp", "iss", "aud"],
+    **dict.fromkeys(("verify_exp", "verify_nbf", "verify_iat", "verify_sub", "verify_jti"), False),
+}
 # PyJWT's errors about tokens whose signature is right. Its other errors are about the signature.
 _PROBLEMS: Final[Mapping[type[jwt.PyJWTError], Rejected]] = {
     jwt.ExpiredSignatureError: Rejected("the token has expired", authentic=True),
@@ -163,14 +168,7 @@ class JwtVerifier(Verifier):
                 algorithms=[algorithm],
                 audience=self._audiences,
                 issuer=self._issuer,
-                options={
-                    "require": ["exp", "iss", "aud"],
-                    "verify_exp": False,  # times are looked at below, by this object's clock
-                    "verify_nbf": False,
-                    "verify_iat": False,
-                    "verify_sub": False,
-                    "verify_jti": False,
-                },
+                options=_OPTIONS,
             )
         except jwt.PyJWTError as error:
             return _PROBLEMS.get(type(error), _FORGED)
