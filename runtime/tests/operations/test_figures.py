@@ -1,7 +1,8 @@
-"""Figures for Prometheus: latencies, every counter of the runtime, its sessions and its workers."""
+"""Figures for Prometheus: latencies, counters, sessions, workers, and the delay of the event loop."""
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
 import re
 from collections import Counter
@@ -11,9 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from fake_responder import FakeClock
 from longwire.counters import RuntimeCounters
 from longwire.operations.figures import WINDOW, Latencies, quantile, worker_figures
-from longwire.operations.metrics import Metrics
+from longwire.operations.metrics import TOO_LATE, LoopLag, Metrics
+from longwire.server.main import Readiness
 from longwire.workers.worker import WorkerStatus
 
 WORKERS = ["worker_events", "worker_failures"]  # which worker_figures() has
@@ -191,3 +194,51 @@ def test_tools_whose_names_come_later_get_labels(metrics: Metrics) -> None:
     assert (
         metrics.registry.get_sample_value("longwire_mcp_calls_total", {"tool": "echo", "outcome": "ok"}) == 1
     )
+
+
+def test_the_longest_delay_of_the_last_seconds_counts() -> None:
+    clock = FakeClock()
+    lag = LoopLag(clock)
+    assert lag.seconds == 0.0
+    for pause in (0.25, 0.75, 0.25):
+        lag.look()
+        clock.now += pause
+    assert lag.seconds == 0.5
+    for _ in range(41):
+        lag.look()
+        clock.now += 0.25
+    assert lag.seconds == 0.0
+
+
+def test_a_loop_that_is_late_is_a_problem_also_while_it_lasts() -> None:
+    clock = FakeClock()
+    lag = LoopLag(clock)
+    lag.look()
+    clock.now += 0.25 + TOO_LATE
+    assert lag.problem() is None
+    clock.now += 1.0
+    assert lag.problem() == "its event loop was 3.0 s late within the last 10 s"
+    lag.look()
+    assert lag.problem() is not None  # it is remembered
+
+
+def test_a_server_whose_loop_is_late_is_not_ready() -> None:
+    clock = FakeClock()
+    lag = LoopLag(clock)
+    lag.look()
+    ready = Readiness(None, lag)
+    assert ready.problem() == "the server is starting"
+    ready.opened()
+    assert ready.problem() is None
+    clock.now += 60.0
+    assert "event loop was 59.8 s late" in (ready.problem() or "")
+
+
+async def test_it_is_a_metric_while_it_is_watched() -> None:
+    metrics, clock = Metrics(()), FakeClock()
+    metrics.loop_lag = LoopLag(clock)
+    async with metrics.loop_lag.watched():
+        await asyncio.sleep(0)
+        clock.now += 5.25
+        assert metrics.registry.get_sample_value("longwire_mcp_loop_lag_seconds") == 5.0
+    assert metrics.registry.get_sample_value("longwire_mcp_loop_lag_seconds") == 0.0

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from fake_connection import FakeConnection
 from fake_responder import FakeClock
-from fake_sink import FakeSink
 from longwire.settings import WireLimits
-from longwire.wire.http.connection import HttpConnection
 from longwire.wire.http.request import Request, Responder
 
 GET = b"GET /%b HTTP/1.1\r\nhost: a\r\n\r\n"
@@ -20,18 +19,11 @@ class Rig:
     """A connection with a handler that keeps requests until the test answers them."""
 
     def __init__(self, *, at_once: bool = False, admit: Callable[[Request, Responder], bool] | None = None):
-        self.sink = FakeSink()
         self.clock = FakeClock()
         self.got: list[tuple[Request, Responder]] = []
         self.at_once = at_once
-        self.connection = HttpConnection(
-            self.handle,
-            self.sink,
-            LIMITS,
-            address="10.0.0.9",
-            peer="10.0.0.9:1234",
-            admit=admit,
-            clock=self.clock,
+        self.connection = self.sink = FakeConnection(
+            self.handle, LIMITS, admit=admit or (lambda *_: True), clock=self.clock
         )
 
     def handle(self, request: Request, responder: Responder) -> None:

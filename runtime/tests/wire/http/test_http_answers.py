@@ -1,11 +1,15 @@
-"""The bytes of answers: heads, lengths, dates and chunks, read back by h11."""
+"""The bytes of answers, read back by h11, and requests handed out by path."""
 
 from __future__ import annotations
 
 import h11
 import pytest
 
+from fake_connection import FakeConnection
+from longwire.settings import WireLimits
 from longwire.wire.http import answers
+from longwire.wire.http.request import Request, Responder
+from longwire.wire.http.routes import Routes
 
 
 def read_back(data: bytes, method: str = "GET") -> tuple[int, dict[str, str], bytes]:
@@ -76,3 +80,27 @@ def test_the_date_line(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_headers_that_would_break_their_line(field: tuple[bytes, bytes]) -> None:
     with pytest.raises(ValueError, match="CR, LF or NUL"):
         answers.header_lines(((b"good", b"1"), field))
+
+
+def page(_: Request, responder: Responder) -> None:
+    responder.answer(200)
+
+
+def answer(line: bytes) -> bytes:
+    routes = Routes({"/mcp": page, "/messages/": page}, shown=["/mcp"])
+    connection = FakeConnection(routes, WireLimits())
+    connection.receive(line + b" HTTP/1.1\r\nHost: a\r\n\r\n")
+    return connection.taken()
+
+
+def test_options_of_the_server_as_a_whole() -> None:
+    found = answer(b"OPTIONS *")
+    assert found.startswith(b"HTTP/1.1 204 ")
+    assert b"allow: GET, HEAD, POST, DELETE, OPTIONS\r\n" in found
+
+
+def test_clients_are_pointed_to_the_paths_that_are_theirs() -> None:
+    found = answer(b"GET /mcp/")
+    assert found.startswith(b"HTTP/1.1 404 ")
+    assert found.endswith(b"there is nothing here: use /mcp\n")
+    assert answer(b"GET /messages/").startswith(b"HTTP/1.1 200 ")

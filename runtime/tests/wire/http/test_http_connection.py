@@ -11,10 +11,9 @@ from http_rig import GET, LIMITS, OLD, POST, Rig, ok
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fake_connection import FakeConnection
 from fake_responder import FakeClock
-from fake_sink import FakeSink
 from longwire.settings import WireLimits
-from longwire.wire.http.connection import HttpConnection
 from longwire.wire.http.request import Request, Responder
 
 CASES = int(os.environ.get("LONGWIRE_FUZZ_CASES", "200"))
@@ -92,15 +91,14 @@ def test_reading_pauses_when_much_waits_behind_a_request() -> None:
 
 
 def test_a_large_body_is_read_whole_though_it_is_longer_than_what_may_wait() -> None:
-    sink, bodies = FakeSink(), []
-    connection = HttpConnection(
-        lambda request, responder: bodies.append(request.body), sink, WireLimits(max_message=1 << 20)
-    )
+    bodies: list[bytes] = []
+    limits = WireLimits(max_message=1 << 20)
+    connection = FakeConnection(lambda request, responder: bodies.append(request.body), limits)
     connection.receive(POST % (b"", 300_000, b""))
     for _ in range(300):
         connection.receive(b"x" * 1000)
     assert [len(body) for body in bodies] == [300_000]
-    assert sink.calls == []
+    assert connection.calls == []
 
 
 def test_a_client_that_reads_nothing_gets_no_more_answers() -> None:
@@ -196,7 +194,6 @@ def test_any_bytes_in_any_pieces_with_late_answers_give_the_same_answers(
     """Only when 100 Continue is said depends on the pieces."""
 
     def answers(pieces: list[bytes], late: list[bool]) -> tuple[bytes, list[str]]:
-        sink = FakeSink()
         waiting: list[Callable[[], None]] = []
 
         def handler(request: Request, responder: Responder) -> None:
@@ -213,7 +210,7 @@ def test_any_bytes_in_any_pieces_with_late_answers_give_the_same_answers(
             else:
                 answer()
 
-        connection = HttpConnection(handler, sink, LIMITS, clock=FakeClock())
+        connection = sink = FakeConnection(handler, LIMITS, clock=FakeClock())
         for piece in pieces:
             connection.receive(piece)
             assert len(waiting) <= 1

@@ -9,8 +9,7 @@ from collections.abc import Mapping
 import pytest
 from http_rig import GET, LIMITS, OLD, POST, Rig, ok
 
-from fake_sink import FakeSink
-from longwire.wire.http.connection import HttpConnection
+from fake_connection import FakeConnection
 from longwire.wire.http.request import HeaderList, Request, Responder
 
 
@@ -63,14 +62,12 @@ def test_a_request_that_is_not_admitted_is_answered_before_its_body_comes() -> N
 
 
 def test_a_handler_that_fails_is_500_and_the_connection_goes_on() -> None:
-    sink = FakeSink()
-
     def handler(request: Request, responder: Responder) -> None:
         if request.path == "/events":
             responder.begin_events()
         raise KeyError("a")
 
-    connection = HttpConnection(handler, sink, LIMITS)
+    connection = sink = FakeConnection(handler, LIMITS)
     connection.receive(GET % b"1" + GET % b"2")
     sink.turn()
     assert sink.taken().count(b"HTTP/1.1 500 ") == 2
@@ -126,10 +123,9 @@ def test_pages_may_read_refusals_of_requests_that_no_handler_sees(data: bytes) -
     def for_pages(headers: Mapping[str, str]) -> HeaderList:
         return [(b"access-control-allow-origin", headers["origin"].encode())]
 
-    sink = FakeSink()
-    connection = HttpConnection(lambda *_: None, sink, LIMITS, for_pages=for_pages)
+    connection = FakeConnection(lambda *_: None, LIMITS, for_pages=for_pages)
     connection.receive(data)
-    assert b"access-control-allow-origin: http://b\r\n" in sink.taken()
+    assert b"access-control-allow-origin: http://b\r\n" in connection.taken()
 
 
 def test_events_are_chunks_at_1_1() -> None:

@@ -108,7 +108,7 @@ class Reply:
 
     @property
     def unsent(self) -> int:
-        return self._channel.unsent(self)
+        return self._channel.unsent_of(self)
 
     def answer(self, status: int, body: bytes = b"", kind: bytes = b"", headers: HeaderList = ()) -> None:
         if not self._may_begin():

@@ -1,22 +1,20 @@
 """One HTTP connection without I/O: bytes in, requests to a handler, answers out in the order of the requests.
 
-How an asyncio protocol drives it:
+How the asyncio protocol that is made of it drives it:
 
-    connection = HttpConnection(handler, sink, limits, address=…, peer=…, clock=loop.time)
-    data_received    connection.receive(data): calls the handler, which answers at once or later
+    data_received    receive(data): hands out requests, which are answered at once or later
     eof_received     return None: a client that ends its side has gone (so that calls end with their clients)
-    connection_lost  connection.lost()
-    pause_writing    connection.full()
-    resume_writing   connection.room()
-    a timer          connection.expire() when clock() >= connection.deadline, which moves with every call and
-                     answer: a timer that finds it moved is set again; `waits_for` says which deadline it is
-    shutdown         connection.finish() closes after the answer in progress; stop() ends that answer too
-    too many         set connection.closing where the answer is to be the last
+    connection_lost  lost()
+    pause_writing    full()
+    resume_writing   room()
+    a timer          expire() when clock() >= deadline, which moves with every call and answer: a timer that
+                     finds it moved is set again; `waits_for` says which deadline it is
+    shutdown         finish() closes after the answer in progress; stop() ends that answer too
+    too many         set `closing` where the answer is to be the last
 
-The connection calls its protocol with bytes to write, to pause and resume reading, and to close. Each request
-comes to the handler with a Responder of its own, and only when the one before was answered; up to _AHEAD
-bytes behind it are taken meanwhile, then reading pauses. A request that was sent ahead waits for its turn
-among those of other connections, and until the client has taken the earlier answers.
+Each request is handed out with a Responder of its own, and only when the one before was answered; up to
+_AHEAD bytes behind it are taken meanwhile, then reading pauses. A request that was sent ahead waits for its
+turn among those of other connections, and until the client has taken the earlier answers.
 """
 
 from __future__ import annotations
@@ -25,7 +23,7 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from mcp_types import INVALID_REQUEST
 
@@ -35,12 +33,9 @@ from longwire.wire.http import answers
 from longwire.wire.http.answers import Reply
 from longwire.wire.http.head import Head
 from longwire.wire.http.parser import Bad, RequestParser
-from longwire.wire.http.request import Handler, HeaderList, Request, Responder, request_id
+from longwire.wire.http.request import HeaderList, Request, Responder, request_id
 from longwire.wire.http.routes import JSON
 from longwire.wire.replies import error_payload
-
-if TYPE_CHECKING:
-    from longwire.wire.http.protocol import HttpProtocol
 
 _LOG: Final = logging.getLogger(__name__)
 _AHEAD: Final = 64 << 10  # bytes that are taken behind a request that has no answer yet
@@ -60,30 +55,20 @@ PageHeaders: TypeAlias = Callable[[Mapping[str, str]], HeaderList]
 
 
 class HttpConnection:
-    """The requests of one client connection and their answers.
+    """The requests of one client connection and their answers; a subclass has the socket and the handler."""
 
-    `handler` is called with each whole request and its Responder. `admit`, where given, is called for a
-    request whose head has arrived before its body: it returns True to have the body read (and 100 Continue
-    sent, if the client asked for that), or it answers and returns False; then the connection is closed.
-    """
+    unsent: int  # bytes that were written and that the client's machine has not taken
 
     def __init__(
         self,
-        handler: Handler,
-        sink: HttpProtocol,
         limits: WireLimits,
-        *,
-        address: str = "127.0.0.1",
-        peer: str = "127.0.0.1:0",
-        admit: Admission | None = None,
+        address: str,
+        peer: str,
         clock: Callable[[], float] = time.monotonic,
         refused: Counter[str] | None = None,
         for_pages: PageHeaders | None = None,
     ) -> None:
-        self._handler = handler
-        self._sink = sink
         self._limits = limits
-        self._admit = admit
         self._clock = clock
         self._refused = refused
         self._for_pages = for_pages
@@ -98,6 +83,30 @@ class HttpConnection:
         self.closing = False  # whether the answer in progress, or else the next one, is the last
         self.waits_for: Wait = "head"
         self.deadline = clock() + limits.head_timeout  # when expire() is to be called; infinite: never
+
+    # A subclass has these.
+
+    def handle(self, request: Request, responder: Responder) -> None:
+        """Answer a whole request, at once or later."""
+        raise NotImplementedError
+
+    def admits(self, request: Request, responder: Responder) -> bool:
+        """Whether a body that hasn't come with its head is read; False: it is answered, and the last."""
+        return True
+
+    def write(self, data: bytes) -> None: ...
+
+    def pause_reading(self) -> None: ...
+
+    def resume_reading(self) -> None: ...
+
+    def end_writing(self) -> None:
+        """Close the sending side when everything is written; where a transport can't, do nothing."""
+
+    def close(self) -> None:
+        """Close the connection when everything is written."""
+
+    def soon(self, callback: Callable[[], None]) -> None: ...
 
     @property
     def request(self) -> Request | None:
@@ -174,7 +183,7 @@ class HttpConnection:
     def _pump_later(self) -> None:
         if not self._due:
             self._due = True
-            self._sink.soon(self._take_turn)
+            self.soon(self._take_turn)
 
     def _take_turn(self) -> None:
         self._due = False
@@ -237,34 +246,30 @@ class HttpConnection:
     def _read_on(self, wanted: bool) -> None:
         if wanted == self._paused:
             self._paused = not wanted
-            if wanted:
-                self._sink.resume_reading()
-            else:
-                self._sink.pause_reading()
+            (self.resume_reading if wanted else self.pause_reading)()
 
     def _begin_body(self, head: Head) -> None:
         """Decide whether the body of a request is read, and ask for it where the client waits for that."""
-        if self._admit is not None:
-            request = self.parser.make_request(head)
-            answer = self._answer = Reply(self, head, request, unread=True)
-            try:
-                admitted = self._admit(request, answer)
-            except Exception:
-                _LOG.exception("the check of %s %s failed", head.method, head.path)
-                answer.fail()
-                return
-            if not admitted or answer.gone:
-                return
-            self._answer = None
+        request = self.parser.make_request(head)
+        answer = self._answer = Reply(self, head, request, unread=True)
+        try:
+            admitted = self.admits(request, answer)
+        except Exception:
+            _LOG.exception("the check of %s %s failed", head.method, head.path)
+            answer.fail()
+            return
+        if not admitted or answer.gone:
+            return
+        self._answer = None
         if head.expects_continue:
-            self._sink.write(answers.CONTINUE)
+            self.write(answers.CONTINUE)
 
     def _hand_out(self, request: Request) -> None:
         assert self._head is not None
         answer = self._answer = Reply(self, self._head, request)
         self._head = None
         try:
-            self._handler(request, answer)
+            self.handle(request, answer)
         except Exception:
             _LOG.exception("the handler of %s %s failed", request.method, request.path)
             answer.fail()
@@ -279,7 +284,7 @@ class HttpConnection:
         body = error_payload(None, BUSY if full else INVALID_REQUEST, sentence)
         added = () if self._for_pages is None else self._for_pages(headers)
         lines = [*(LATER if full else ()), *added]
-        self._sink.write(answers.whole_answer(status, body, JSON, lines, general))
+        self.write(answers.whole_answer(status, body, JSON, lines, general))
 
     def _shut(self, *, linger: bool) -> None:
         """Take no more requests; close when all is written, or when a client that still sends has read it.
@@ -288,21 +293,18 @@ class HttpConnection:
         """
         self._closed = True
         if linger:
-            self._sink.end_writing()
+            self.end_writing()
             self._wait("end")
             self._read_on(True)
         else:
             self._wait("")
-            self._sink.close()
+            self.close()
 
     # What follows is for the Reply.
 
-    def write(self, data: bytes) -> None:
-        self._sink.write(data)
-
-    def unsent(self, reply: Reply) -> int:
+    def unsent_of(self, reply: Reply) -> int:
         """Bytes of an answer that the client has not taken."""
-        return self._sink.unsent if reply is self._answer else 0
+        return self.unsent if reply is self._answer else 0
 
     def general_lines(self, head: Head, keep: bool) -> bytes:
         """The header lines that every answer has; `keep`: the connection goes on behind it."""

@@ -18,53 +18,23 @@ if TYPE_CHECKING:
 _LOOKS: Final = 4  # times that a client is looked after within the time that it may leave its answers unread
 
 
-class HttpProtocol(asyncio.Protocol):
+class HttpProtocol(HttpConnection, asyncio.Protocol):
     """One connection of a port. It is half open until the head of its first request has arrived."""
 
     def __init__(self, port: Port, host: str, number: int) -> None:
         """`host` and `number` are of the other end."""
         self._port = port
         self._loop = asyncio.get_running_loop()
+        self.address, peer = host, f"{host}:{number}"
+        super().__init__(port.limits, host, peer, self._loop.time, port.refused, port.for_pages)
         self._context = copy_context()
         self._transport: asyncio.Transport | None = None
-        self._connection: HttpConnection | None = None
         self._joined: list[bytes] | None = None  # answers to what is just being received, written as one
         self._written = 0  # bytes, ever
         self._arming = False  # whether the timer will be set in the next turn
         self._timer: asyncio.TimerHandle | None = None  # of the deadline
         self._reading: asyncio.TimerHandle | None = None  # looks whether the client reads
-        self.address = host
-        self.peer = f"{host}:{number}"
         self.shaking_hands: asyncio.Task[None] | None = None  # sets up the transport, and TLS
-
-    @property
-    def request(self) -> Request | None:
-        return None if self._connection is None else self._connection.request
-
-    @property
-    def idle(self) -> bool:
-        """Whether the connection waits for the first byte of its next request."""
-        return self._connection is not None and self._connection.waits_for == "request"
-
-    def give_way(self, sentence: str) -> None:
-        """Close the connection in the midst of a body."""
-        if self._connection is not None:
-            self._connection.give_way(sentence)
-
-    def wind_down(self) -> None:
-        """Make the answer in progress, or else the next one, the last."""
-        if self._connection is not None:
-            self._connection.closing = True
-
-    def finish(self) -> None:
-        """Close the connection after the answer in progress."""
-        if self._connection is not None:
-            self._connection.finish()
-
-    def stop(self) -> None:
-        """Close the connection now, with a proper end of the answer in progress."""
-        if self._connection is not None:
-            self._connection.stop()
 
     def abort(self) -> None:
         """Drop the connection with all that is unsent."""
@@ -79,21 +49,11 @@ class HttpProtocol(asyncio.Protocol):
         self._transport = transport = cast(asyncio.Transport, transport)  # uvloop's is no subclass
         if not self._port.came(self):
             transport.write(self._port.turned_away)
+            self.lost()
             transport.close()
             return
         transport.set_write_buffer_limits(1)  # so that writing pauses whenever a client leaves anything
-        limits = self._port.limits
-        self._connection = HttpConnection(
-            self._handle,
-            self,
-            limits,
-            address=self.address,
-            peer=self.peer,
-            admit=self._admit_head,
-            clock=self._loop.time,
-            refused=self._port.refused,
-            for_pages=self._port.for_pages,
-        )
+        self._wait("head")
         self._arm()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -102,22 +62,18 @@ class HttpProtocol(asyncio.Protocol):
                 timer.cancel()
         self._timer = self._reading = None
         self._port.left(self)
-        connection, self._connection = self._connection, None
-        if connection is not None:
-            connection.lost()
+        self.lost()
 
     def data_received(self, data: bytes) -> None:
-        connection = self._connection
-        if connection is None:
+        if self.closed:
             return
         self._port.presence.heard(self)
-        self._turn(connection.receive, data)
-        if connection.waits_for == "body":
-            self._port.keeps(self, connection.parser.buffered)
+        self._turn(self.receive, data)
+        if self.waits_for == "body":
+            self._port.keeps(self, self.parser.buffered)
 
     def pause_writing(self) -> None:
-        if self._connection is not None:
-            self._connection.full()
+        self.full()
         if self._reading is None:
             self._look_after(self._taken, 0)
 
@@ -125,14 +81,12 @@ class HttpProtocol(asyncio.Protocol):
         if self._reading is not None:
             self._reading.cancel()
             self._reading = None
-        if self._connection is not None:
-            self._connection.room()
-            self._arm()
+        self.room()
+        self._arm()
 
     # ---- requests -----------------------------------------------------------------------------
 
-    def _admit_head(self, request: Request, responder: Responder) -> bool:
-        """Whether the body of a request is worth reading."""
+    def admits(self, request: Request, responder: Responder) -> bool:
         checked = self._port.admit
         if not self._admit(request, responder) or (checked is not None and not checked(request, responder)):
             return False
@@ -143,12 +97,11 @@ class HttpProtocol(asyncio.Protocol):
         """Whether there is a place for this connection."""
         if self._port.lets_in(self):
             return True
-        if self._connection is not None:
-            self._connection.closing = True
+        self.closing = True
         self._port.refuse(request, responder)
         return False
 
-    def _handle(self, request: Request, responder: Responder) -> None:
+    def handle(self, request: Request, responder: Responder) -> None:
         self._port.has_read(self)
         if self._admit(request, responder):
             self._port.handler(request, responder)
@@ -157,8 +110,7 @@ class HttpProtocol(asyncio.Protocol):
     # ---- for the connection -------------------------------------------------------------------
 
     @property
-    def unsent(self) -> int:
-        """Bytes that were written and that the client's machine has not taken."""
+    def unsent(self) -> int:  # type: ignore[override]
         return 0 if self._transport is None else self._transport.get_write_buffer_size()
 
     def write(self, data: bytes) -> None:
@@ -182,13 +134,11 @@ class HttpProtocol(asyncio.Protocol):
             self._transport.resume_reading()
 
     def end_writing(self) -> None:
-        """Close the sending side when everything is written; where a transport can't, do nothing."""
         self._write_joined()
         if self._transport is not None and self._transport.can_write_eof():
             self._transport.write_eof()
 
     def close(self) -> None:
-        """Close the connection when everything is written."""
         self._write_joined()
         if self._transport is not None:
             self._transport.close()
@@ -217,9 +167,7 @@ class HttpProtocol(asyncio.Protocol):
     def _arm(self) -> None:
         """Have the timer fire by the deadline. One that fires too early sets itself anew."""
         self._arming = False
-        if self._connection is None:
-            return
-        deadline = self._connection.deadline
+        deadline = self.deadline
         if deadline == math.inf or (self._timer is not None and self._timer.when() <= deadline):
             return
         if self._timer is not None:
@@ -228,8 +176,8 @@ class HttpProtocol(asyncio.Protocol):
 
     def _fired(self) -> None:
         self._timer = None
-        if self._connection is not None and self._loop.time() >= self._connection.deadline:
-            self._connection.expire()
+        if self._loop.time() >= self.deadline:
+            self.expire()
         self._arm()
 
     @property

@@ -189,7 +189,7 @@ class Port:
 
     def _end_idle(self) -> bool:
         """End the oldest connection that waits for its next request; whether there was one."""
-        idle = next((found for found in self._with_requests if found.idle), None)
+        idle = next((found for found in self._with_requests if found.waits_for == "request"), None)
         if idle is None:
             return False
         self.left(idle)
@@ -242,7 +242,7 @@ class HttpEndpoint:
             self._loop.remove_reader(self._listener)
             self._listener.close()
         for connection in self._port.connections:
-            connection.wind_down()
+            connection.closing = True
 
     async def stop(self) -> None:
         """Give POSTs a moment to be answered, then end all requests. Has nothing to do a second time."""
