@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import threading
 import time
@@ -15,6 +16,11 @@ from typing import Any
 import jwt
 from cryptography.hazmat.primitives.asymmetric import ec, ed448, ed25519, rsa
 from jwt.algorithms import get_default_algorithms
+
+from longwire.guard.authentication import Authentication, Refusal
+from longwire.guard.oauth.key_sources import KeySet
+from longwire.principals.principal import Principal
+from longwire.wire.http.request import Request
 
 ISSUER = "https://auth.example/realms/studio"
 RESOURCE = "https://mcp.example/mcp"
@@ -75,6 +81,22 @@ def signed(header: Any, payload: Any, algorithm: str = "ES256") -> str:
     parts = f"{encoded(header)}.{encoded(payload)}"
     signature = get_default_algorithms()[algorithm].sign(parts.encode(), private_key(algorithm))
     return f"{parts}.{urlsafe_b64encode(signature).rstrip(b'=').decode()}"
+
+
+async def decided(authentication: Authentication, request: Request) -> Principal | Refusal:
+    """What becomes of a request, at once or later."""
+    if (found := authentication.check(request)) is not None:
+        return found
+    later: asyncio.Future[Principal | Refusal] = asyncio.get_running_loop().create_future()
+    authentication.ask(request, later.set_result)
+    return await later
+
+
+def keys_of(*entries: tuple[int, str]) -> KeySet:
+    """A set of public keys for ES256, by number and id."""
+    keys = [(private_key("ES256", which) if which else private_key("ES256"), name) for which, name in entries]
+    found = [public_jwk(key, "ES256", name) for key, name in keys]
+    return KeySet.parse(key_set(*found), "t")
 
 
 class KeyServer:

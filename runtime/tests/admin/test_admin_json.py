@@ -60,7 +60,6 @@ async def test_the_runtime_document_has_the_names_of_the_plan() -> None:
 async def test_one_node_shows_the_sessions_latencies_audit_and_history_of_all() -> None:
     async with admin_ground() as ground:
         nodes = ground.port.sources.nodes
-        assert isinstance(nodes, FakeNodes)
         nodes.third = True
         session = await open_session(ground.mcp, ground.http)
         await session.post(call(1, text="x"))
@@ -109,7 +108,6 @@ async def test_an_old_list_of_nodes_says_nothing_about_now() -> None:
         clock, tasks = FakeClock(), RunningTasks()
         known = KnownNodes(sources, tasks, clock)
         first = known.document()
-        assert first is not None
         assert (first["age_seconds"], [node["label"] for node in first["nodes"]]) == (None, ["n1"])
         assert _states(known) == ("Redis has not said yet which nodes live", ["alive"])
         await _done(tasks)
@@ -131,7 +129,6 @@ async def test_an_old_list_of_nodes_says_nothing_about_now() -> None:
 
 def _states(known: KnownNodes) -> tuple[str | None, list[str]]:
     found = known.document()
-    assert found is not None
     return found["problem"], [node["state"] for node in found["nodes"]]
 
 
@@ -384,7 +381,6 @@ async def test_jobs_are_shown_without_their_ids() -> None:
 async def test_sessions_of_other_nodes_are_ended_there() -> None:
     async with admin_ground() as ground:
         nodes = ground.port.sources.nodes
-        assert isinstance(nodes, FakeNodes)
         nodes.third = True
         refused = await ground.post("/admin/sessions/kick", {"session_id": "n3-0123abcd…"})
         assert refused.status_code == 404

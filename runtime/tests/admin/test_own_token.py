@@ -21,7 +21,6 @@ def test_it_is_random_for_its_owner_alone_and_stays(tmp_path: Path) -> None:
     assert path.read_text() == f"{token}\n"
     assert len(token) > 40
     principal = tokens.find(token)
-    assert principal is not None
     assert principal.key == "token:admin"
     assert list(own_token(tmp_path / "new")[0]) == [token]
     assert list(own_token(tmp_path)[0]) != [token]

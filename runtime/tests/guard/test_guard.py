@@ -72,11 +72,6 @@ def test_a_list_of_origins_is_all_there_is(method: str, origin: str, status: int
     )
 
 
-def test_without_a_list_pages_of_this_machine_may_ask() -> None:
-    assert asked(Access(), origin="http://localhost:1234")[0].status == 200
-    assert asked(Access(), origin="https://studio.example")[0].status == 403
-
-
 def test_programs_send_no_origin() -> None:
     # From this machine, or with a token, nothing more is asked.
     assert asked(Access(origins=STUDIO))[0].status == 200

@@ -44,7 +44,6 @@ def at(text: str, *moment: int) -> Tokens:
 
 def test_a_table_says_what_its_principal_may_do() -> None:
     alice = at(FILE, 2026, 1, 1).find(ALICE)
-    assert alice is not None
     assert alice.key == "token:alice"
     assert alice.scopes == {"score"}
     assert alice.rate == parse_rate("60/min")
@@ -87,7 +86,6 @@ def test_dots_within_names_are_as_good_as_letters(uri: str) -> None:
 
 def test_a_table_without_tools_allows_all() -> None:
     bob = at(FILE, 2026, 1, 1).find(BOB)
-    assert bob is not None
     assert bob.tools is None
     assert bob.may_call("anything")
 
@@ -95,12 +93,10 @@ def test_a_table_without_tools_allows_all() -> None:
 def test_no_scopes_open_nothing() -> None:
     text = f'[tokens.bob]\ntoken = "{BOB}"\nscopes = []'
     bob = parse_tokens(text, "t.toml", SCOPES).find(BOB)
-    assert bob is not None
     assert not bob.may_call("anything")
     with pytest.raises(SettingsError, match="without known tools"):
         parse_tokens(text, "t.toml", Scopes())
     listed = parse_tokens(f'{text}\ntools = ["list_*"]', "t.toml", Scopes()).find(BOB)
-    assert listed is not None
     assert listed.tools == {"list_*"}
 
 
@@ -292,7 +288,6 @@ def test_a_file_that_is_read_again(tmp_path: Path) -> None:
     path.write_text(f"[tokens.alice]\ntoken = '{SECOND}'\ntools = ['list_*']\n")
     assert file.reload() == {"carol"}
     alice = file.find(SECOND)
-    assert alice is not None
     assert alice.tools == {"list_*"}
     assert len(told) == 1
 

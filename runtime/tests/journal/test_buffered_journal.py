@@ -60,7 +60,6 @@ async def test_later_changes_replace_earlier_ones(path: Path) -> None:
         kept.forget(BOB)
         kept.append(BOB, event(1))  # a message to a session that just ended
     session = found(path)
-    assert session is not None
     assert [(one.number, one.stream) for one in session.events] == [(2, 1), (3, 0), (4, 0)]
     assert session.record.initialized
     assert session.record.last_seen == 1e10
@@ -79,7 +78,6 @@ async def test_streams_that_nobody_can_resume_leave_the_file(path: Path) -> None
         kept.save_stream(ALICE, StreamRecord(2, 2, answered=True))
         kept.drop(ALICE, [2, 3])
     session = found(path)
-    assert session is not None
     # The second is answered and has no events; the third has none either, but its answer is to come.
     assert session.streams == (StreamRecord(1, 1, answered=True), StreamRecord(3, 3))
     assert session.next_stream == 4
@@ -124,7 +122,6 @@ async def test_times_of_use_are_written_with_the_rest_or_at_the_end(path: Path) 
         kept.when_stored(lambda: told.append(1))
         assert told == [1]  # nobody waits for a time of use
     session = found(path)
-    assert session is not None
     assert session.record.last_seen == 1e10
 
 
@@ -209,7 +206,6 @@ async def test_a_deleted_file_is_made_again_with_all_sessions(
         kept.save(record(BOB))
         await stored(kept)
         loaded = kept.load(ALICE)
-        assert loaded is not None
         assert [one.number for one in loaded.events] == [1]
     assert path.stat().st_mode & 0o777 == 0o600
     with pytest.raises(SettingsError, match="in use by another server"):

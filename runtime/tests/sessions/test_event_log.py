@@ -43,7 +43,6 @@ def _call(log: EventLog) -> tuple[Stream, FakeResponder]:
 
 def _resume(log: EventLog, last_event_id: str) -> FakeResponder:
     stream = log.resume(last_event_id)
-    assert stream is not None
     responder = FakeResponder()
     stream.attach(responder)
     return responder

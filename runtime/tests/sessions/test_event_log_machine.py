@@ -79,7 +79,6 @@ class Machine(RuleBasedStateMachine):
     @property
     def log(self) -> EventLog:
         session = self.sessions.find(self.id, "token:a")
-        assert session is not None
         return session.log
 
     @property
@@ -115,7 +114,6 @@ class Machine(RuleBasedStateMachine):
         calls = [seen for seen in running if not seen.is_get]
         if calls and self._may_add(kind):
             stream = data.draw(st.sampled_from(calls)).stream
-            assert stream is not None
             stream.add(self._message(kind, size), kind)
 
     # The client connects, reads, goes and comes back.
@@ -129,7 +127,6 @@ class Machine(RuleBasedStateMachine):
         if not self._may_call():
             return
         seen = Seen(False, self.log.open_request_stream(len(self.streams)))
-        assert seen.stream is not None
         seen.stream.prime()
         if early:
             seen.stream.add(self._message("notification"), "notification")
@@ -140,7 +137,6 @@ class Machine(RuleBasedStateMachine):
             connection.taken = len(connection.text)
 
     def _connect(self, seen: Seen, primed: bool, reading: bool) -> None:
-        assert seen.stream is not None
         if primed:
             seen.stream.prime()
         responder = FakeResponder(reading=reading, weight=ROOM)
@@ -179,13 +175,11 @@ class Machine(RuleBasedStateMachine):
     @precondition(lambda self: self.journal is not None)
     @rule(most=st.integers(1, 9))
     def store(self, most: int) -> None:
-        assert self.journal is not None
         self.journal.store(most)
 
     @precondition(lambda self: self.journal is not None)
     @rule(crash=st.booleans())
     def restart(self, crash: bool) -> None:
-        assert self.journal is not None
         if not crash:
             self.journal.store()
         nameless = set()

@@ -47,7 +47,6 @@ class Process:
 
     def resume(self, session_id: str, last_event_id: str) -> FakeResponder:
         stream, responder = self.find(session_id).log.resume(last_event_id), FakeResponder()
-        assert stream is not None
         stream.attach(responder)
         self.journal.store()
         return responder

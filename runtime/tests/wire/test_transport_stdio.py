@@ -50,7 +50,6 @@ def test_the_end_of_input_ends_the_server_and_its_work() -> None:
     with program("--grace", "60") as process:
         say(process, HELLO, call(1, "stubborn"))
         until(process.stderr, b"stubborn: started")
-        assert process.stdin is not None
         process.stdin.close()
         until(process.stderr, b"stubborn: cancelled")
         assert process.wait(SECONDS) == 0
@@ -61,7 +60,6 @@ def test_a_client_that_is_gone_ends_the_server_and_its_work() -> None:
         say(process, HELLO, call(1, "stubborn"))
         until(process.stderr, b"stubborn: started")
         assert process.stdin is not None
-        assert process.stdout is not None
         process.stdout.close()
         say(process, call(2))  # whose answer can't be written
         until(process.stderr, b"stubborn: cancelled")

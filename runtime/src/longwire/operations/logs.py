@@ -79,7 +79,11 @@ def configure_logging(
     if format not in FORMATS:
         raise SettingsError(f"'{format}' is no log format: use {' or '.join(FORMATS)}")
     redactor = Redactor(secrets)
-    handler = LineHandler(fd if fd is not None else _stderr(), FORMATS[format](redactor))
+    if (
+        fd is None and sys.__stderr__ is not None
+    ):  # or it was closed at the start, and may be another file by now
+        fd = sys.__stderr__.fileno()
+    handler = LineHandler(fd, FORMATS[format](redactor))
     root = logging.getLogger()
     for old in root.handlers[:]:
         root.removeHandler(old)
@@ -93,11 +97,6 @@ def configure_logging(
     # No line shows them, and asking for them takes a tenth of a line's time.
     logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
     return redactor
-
-
-def _stderr() -> int | None:
-    """The descriptor of stderr, or None if it was closed at the start and may be another file by now."""
-    return sys.__stderr__.fileno() if sys.__stderr__ is not None else None
 
 
 class LineHandler(logging.Handler):
@@ -129,17 +128,14 @@ class LineHandler(logging.Handler):
         try:
             text = self.format(record)
         except Exception as error:  # an argument whose str() fails, or too few of them
-            text = self.format(_about_bad(record, error))
+            where = f"{record.name}, line {record.lineno} of {record.filename}"
+            said = f"a log record of {where} could not be shown: {type(error).__name__}"
+            text = self.format(_record(logging.ERROR, said))
         try:
             os.write(self._fd, text.encode("utf-8", "backslashreplace") + b"\n")
         except OSError:  # the reader has closed stderr
             return False
         return True
-
-
-def _about_bad(record: logging.LogRecord, error: Exception) -> logging.LogRecord:
-    where = f"{record.name}, line {record.lineno} of {record.filename}"
-    return _record(logging.ERROR, f"a log record of {where} could not be shown: {type(error).__name__}")
 
 
 def _record(level: int, message: str) -> logging.LogRecord:

@@ -55,23 +55,28 @@ def noting(problems: Problems, found: Effective, path: str, source: Source | Non
 def check_start(found: Effective) -> None:
     """Raise SettingsError for what the server can't start with: all of it at once."""
     problems = Problems()
-    for check in (*declared().checks, *_CHECKS):
+    for check in declared().checks:
+        with problems.noted():
+            check(found, problems)
+    for path, look in _SINGLE.items():
+        with noting(problems, found, path):
+            look(found)
+    for check in _CHECKS:
         with problems.noted():
             check(found, problems)
     problems.tell()
 
 
-def _check_data(found: Effective, problems: Problems) -> None:
-    with noting(problems, found, "server.data"):
-        data = found["server.data"]
-        folder = Path(os.path.realpath(data))
-        there = next(place for place in (folder, *folder.parents) if place.exists())
-        if not there.is_dir():
-            raise SettingsError(f"the data folder '{data}' can't be made: '{there}' is no folder")
-        if not os.access(there, os.W_OK | os.X_OK):
-            raise SettingsError(
-                f"the data folder '{data}' can't be used: '{there}' can't be written; name another folder"
-            )
+def _check_data(found: Effective) -> None:
+    data = found["server.data"]
+    folder = Path(os.path.realpath(data))
+    there = next(place for place in (folder, *folder.parents) if place.exists())
+    if not there.is_dir():
+        raise SettingsError(f"the data folder '{data}' can't be made: '{there}' is no folder")
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise SettingsError(
+            f"the data folder '{data}' can't be used: '{there}' can't be written; name another folder"
+        )
 
 
 def _check_ports(found: Effective, problems: Problems) -> None:
@@ -98,31 +103,27 @@ def _overlap(one: tuple[int, tuple[Any, ...]], other: tuple[int, tuple[Any, ...]
     return bool(host == other_host) or host in _ANY or other_host in _ANY
 
 
-def _check_admin(found: Effective, problems: Problems) -> None:
+def _check_admin(found: Effective) -> None:
     """The token of operators may leave the machine encrypted only: an eavesdropper could end sessions."""
     address = found[ADMIN]
     if address is not None and not is_loopback(address.host) and found["server.tls_certificate"] is None:
-        with noting(problems, found, ADMIN):
-            raise SettingsError(
-                f"'{address.host}' can be reached from other machines, which takes TLS: "
-                "set tls_certificate, or listen on 127.0.0.1"
-            )
+        raise SettingsError(
+            f"'{address.host}' can be reached from other machines, which takes TLS: "
+            "set tls_certificate, or listen on 127.0.0.1"
+        )
 
 
-def _check_socket(found: Effective, problems: Problems) -> None:
+def _check_socket(found: Effective) -> None:
     if (path := found["server.uds"]) is not None:
-        with noting(problems, found, "server.uds"):
-            check_socket_path(path)
+        check_socket_path(path)
 
 
-def _check_store(found: Effective, problems: Problems) -> None:
+def _check_store(found: Effective) -> None:
     store = file_store(found["store.sessions"])
     if store is not None and found["server.http"] is not None:
         path = store[1]
         folder, data = os.path.dirname(os.path.abspath(path)), os.path.abspath(found["server.data"])
-        if folder == data and not os.path.exists(data):
-            return  # a start makes it
-        with noting(problems, found, "store.sessions"):
+        if folder != data or os.path.exists(data):  # otherwise a start makes it
             store[0].check(Path(path))
 
 
@@ -178,15 +179,14 @@ def _check_workers(found: Effective, problems: Problems) -> None:
 
 
 _WORKERS: Final = ("workers.method_workers", "workers.command", "workers.sockets")
-_CHECKS: Final[tuple[Callable[[Effective, Problems], None], ...]] = (
-    _check_data,
-    _check_ports,
-    _check_admin,
-    _check_socket,
-    _check_store,
-    _check_cluster,
-    _check_workers,
-)
+# Checks of one key each.
+_SINGLE: Final[dict[str, Callable[[Effective], None]]] = {
+    "server.data": _check_data,
+    ADMIN: _check_admin,
+    "server.uds": _check_socket,
+    "store.sessions": _check_store,
+}
+_CHECKS: Final = (_check_ports, _check_cluster, _check_workers)
 
 
 def start_warnings(found: Effective) -> list[str]:

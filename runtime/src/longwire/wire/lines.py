@@ -148,17 +148,14 @@ class LineConnection(asyncio.Protocol):
         self._inbox.end()
 
     def _drop(self) -> None:
-        reason = f"nothing read for {self._limits.write_timeout:g} s"
-        client = self._handshake.client
-        logger.info("dropped a client: %s", reason, extra={"event": "client_dropped", "client": client})
+        fields = {"event": "client_dropped", "client": self._handshake.client}
+        logger.info("dropped a client: nothing read for %g s", self._limits.write_timeout, extra=fields)
         self._transport.abort()
 
     def _too_slow(self) -> None:
         self._read_timer = None
-        seconds = self._limits.read_timeout
-        self._write(
-            RefusedMessage(INVALID_REQUEST, f"the message took more than {seconds:g} seconds").payload
-        )
+        said = f"the message took more than {self._limits.read_timeout:g} seconds"
+        self._write(RefusedMessage(INVALID_REQUEST, said).payload)
         self.finish()
 
     def _stop_timers(self) -> None:

@@ -174,15 +174,11 @@ def _document(text: bytes) -> dict[str, Any]:
         raise RefusedMessage(types.PARSE_ERROR, _why_unreadable(text, str(error))) from None
     if type(document) is not dict:
         raise RefusedMessage(types.INVALID_REQUEST, "a message should be a JSON object")
-    request_id, too_long = document.get("id"), False
-    if isinstance(request_id, str):
-        too_long = len(request_id) > LONGEST_ID
-    elif isinstance(request_id, int):
-        too_long = not -LARGEST_ID <= request_id < LARGEST_ID
-    if too_long:
-        raise RefusedMessage(
-            types.INVALID_REQUEST, TOO_LONG_ID
-        )  # without the id, which is too long to repeat
+    request_id = document.get("id")
+    if (isinstance(request_id, str) and len(request_id) > LONGEST_ID) or (
+        isinstance(request_id, int) and not -LARGEST_ID <= request_id < LARGEST_ID
+    ):
+        raise RefusedMessage(types.INVALID_REQUEST, TOO_LONG_ID)  # without the id, too long to repeat
     if (problem := _excess(document, text)) is not None:
         known = as_request_id(request_id) if "method" in document else None
         raise RefusedMessage(types.INVALID_REQUEST, problem, known)

@@ -130,7 +130,6 @@ async def test_without_any_keys_clients_are_told_to_come_again() -> None:
     far = Far(OLD_SET)
     far.document = OSError("down")
     found = await far.verifier.decide(olds())
-    assert isinstance(found, Undecided)
     assert found.retry_after == 5
     for _ in range(20):
         assert isinstance(await far.verifier.decide(olds()), Undecided)

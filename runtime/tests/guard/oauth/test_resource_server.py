@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import logging
 from typing import Any
@@ -24,7 +23,7 @@ from longwire.guard.tokens import Tokens
 from longwire.principals.principal import Principal
 from longwire.wire.http.request import HeaderList, Request, Responder
 from longwire.wire.listeners import Address
-from oauth_ground import ISSUER, RESOURCE, key_set, private_key, public_jwk, token
+from oauth_ground import ISSUER, RESOURCE, decided, keys_of, private_key, token
 
 METADATA = "https://mcp.example/.well-known/oauth-protected-resource/mcp"
 SCOPES = Scopes.parse({"score": ["vmaf_score*"], "read": ["list_*"], "offline_access": ["x"], 'b"d': ["y"]})
@@ -36,9 +35,7 @@ class Keys:
     """A source whose keys come when they are let."""
 
     def __init__(self) -> None:
-        self.keys: KeySet | None = KeySet.parse(
-            key_set(public_jwk(private_key("ES256"), "ES256", "one")), "t"
-        )
+        self.keys: KeySet | None = keys_of((0, "one"))
         self.may_know_more = False
         self.gate = anyio.Event()
         self.reloads = 0
@@ -187,7 +184,7 @@ def test_a_token_whose_key_is_gone_is_refused_although_it_was_remembered() -> No
     ground = Ground()
     given = token()
     assert ground.ask(given).status == 200
-    ground.keys.keys = KeySet.parse(key_set(public_jwk(private_key("ES256", 1), "ES256", "two")), "t")
+    ground.keys.keys = keys_of((1, "two"))
     assert ground.ask(given).status == 401
 
 
@@ -199,8 +196,7 @@ async def test_a_client_waits_for_keys_and_others_do_not() -> None:
     await anyio.wait_all_tasks_blocked()
     assert [answer.status for answer in waiting] == [None, None]
     assert ground.ask(known).status == 200
-    entries = (public_jwk(private_key("ES256", 1), "ES256", "two"),)
-    ground.keys.keys = KeySet.parse(key_set(*entries), "t")
+    ground.keys.keys = keys_of((1, "two"))
     ground.keys.gate.set()
     for answer in waiting:
         await answer.done.wait()
@@ -257,10 +253,7 @@ async def test_a_new_key_is_fetched_while_others_guess() -> None:
         ground.ask(token(key=private_key("ES256", 2), key_id="two")),
         ground.ask(token(key_id="x")),
     )
-    entries = [
-        public_jwk(private_key("ES256", which), "ES256", name) for which, name in ((0, "one"), (2, "two"))
-    ]
-    ground.keys.keys = KeySet.parse(key_set(*entries), "t")
+    ground.keys.keys = keys_of((0, "one"), (2, "two"))
     ground.keys.gate.set()
     await new.done.wait()
     await unknown.done.wait()
@@ -270,26 +263,18 @@ async def test_a_new_key_is_fetched_while_others_guess() -> None:
 async def test_tokens_without_signatures_are_guesses() -> None:
     class Known:
         async def verify_token(self, token: str) -> AccessToken | None:
-            return (
-                AccessToken(token=token, client_id="c", scopes=[], subject=token) if "good" in token else None
-            )
+            good = AccessToken(token=token, client_id="c", scopes=[], subject=token)
+            return good if "good" in token else None
 
     oauth = ResourceServer(SdkVerifier(Known()), issuer=ISSUER, resource=RESOURCE)
     authentication = Authentication(Tokens(), oauth=oauth)
-    statuses: list[int] = []
 
     async def ask(token: str) -> int:
         request = Request("POST", "/mcp", headers={"authorization": f"Bearer {token}"})
-        found = authentication.check(request)
-        if found is None:
-            decided: asyncio.Future[Principal | Refusal] = asyncio.get_running_loop().create_future()
-            authentication.ask(request, decided.set_result)
-            found = await decided
+        found = await decided(authentication, request)
         return found.status if isinstance(found, Refusal) else 200
 
-    for number in range(22):
-        statuses.append(await ask(f"wrong-{number}"))
-    assert statuses == [401] * 20 + [429] * 2
+    assert [await ask(f"wrong-{number}") for number in range(22)] == [401] * 20 + [429] * 2
     assert await ask("good-guess") == 429
 
 
@@ -386,11 +371,9 @@ class Introspection:
             "robot": {},
             "old": {"subject": "carol", "expires_at": 1},
         }
-        return (
-            AccessToken(token=token, client_id="c", scopes=["read"], **found[token])
-            if token in found
-            else None
-        )
+        if token not in found:
+            return None
+        return AccessToken(token=token, client_id="c", scopes=["read"], **found[token])
 
 
 async def test_any_verifier_of_the_sdk_can_be_used() -> None:

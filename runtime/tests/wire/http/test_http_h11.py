@@ -18,7 +18,6 @@ from hypothesis import strategies as st
 from longwire.settings import WireLimits
 from longwire.wire.http.head import Head
 from longwire.wire.http.parser import Bad, RequestParser
-from longwire.wire.http.request import Request
 
 CASES = int(os.environ.get("LONGWIRE_FUZZ_CASES", "300"))
 LIMITS = WireLimits(max_message=400, max_headers=12, max_header_line=120, max_head=400)
@@ -63,7 +62,6 @@ def by_longwire(data: bytes) -> Outcome:
             return Outcome(seen, "waits", offset=offset)
         if isinstance(request, Bad):
             return Outcome(seen, "refuses", request.status, request.sentence, offset)
-        assert isinstance(request, Request)
         target = request.path + (f"?{request.query}" if request.query else "")
         seen.append(
             Seen(request.method, target, dict(request.headers), frozenset(request.repeated), request.body)
@@ -314,6 +312,7 @@ CHUNKS = GOOD + b"Transfer-Encoding: chunked\r\n\r\n"
 SAME = [
     GOOD + b"Content-Length: 3\r\n\r\nabc" + GOOD + b"\r\n",
     CHUNKS + b"3;x\r\nabc\r\n0\r\nx: y\r\n\r\n",
+    CHUNKS + b"3\r\nabc\n",  # refused by its last byte
     GOOD + b"Connection: close\r\n\r\n" + GOOD + b"\r\n",
     b"\x16\x03\x01",
 ]

@@ -234,14 +234,9 @@ class HttpConnection:
         self._read_on(starved or self.parser.buffered < _AHEAD)
 
     def _wait(self, wait: Wait) -> None:
-        self.waits_for = wait
-        self.deadline = self._clock() + self._seconds(wait) if wait else _NEVER
-
-    def _seconds(self, wait: Wait) -> float:
-        limits = self._limits
-        if wait == "head":
-            return limits.head_timeout
-        return {"request": limits.keep_alive, "end": _LINGER}.get(wait, limits.read_timeout)
+        limits, self.waits_for = self._limits, wait
+        seconds = {"head": limits.head_timeout, "body": limits.read_timeout, "request": limits.keep_alive}
+        self.deadline = self._clock() + seconds.get(wait, _LINGER) if wait else _NEVER
 
     def _read_on(self, wanted: bool) -> None:
         if wanted == self._paused:

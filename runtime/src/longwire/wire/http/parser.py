@@ -203,10 +203,10 @@ class RequestParser:
                     body += part
                     at += len(part)
                     chunk -= len(part)
+                if bytes(buffer[at : at + 2]) not in (b"\r\n", b"\r", b""):
+                    raise RefusedRequest(400, "a chunk is longer than its size says: correct the size")
                 if arrived - at < 2:
                     break
-                if not buffer.startswith(b"\r\n", at):
-                    raise RefusedRequest(400, "a chunk is longer than its size says: correct the size")
                 at += 2
                 chunk = 0
             line = _CHUNK.match(buffer, at)
