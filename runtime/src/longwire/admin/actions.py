@@ -32,8 +32,6 @@ Outcome: TypeAlias = Literal["done", "refused", "failed"]
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """One thing that an operator asked for."""
-
     number: int  # from 1, since the server started
     at_unix: float
     who: str  # the name of the token
@@ -78,7 +76,6 @@ class Audit:
         return kept
 
     def document(self, query: str) -> Document:
-        """The document of GET /admin/audit; raises AdminRefusal."""
         limit = parameters(query, {**NODES, "limit": whole(1, KEPT)}).get("limit", KEPT)
         return {"total": self.total, "actions": [asdict(action) for action in list(self._kept)[:limit]]}
 

@@ -95,7 +95,6 @@ class LiveFeed:
             self._timer = asyncio.get_running_loop().call_later(self._period, self._tick)
 
     def announce(self, kind: bytes, document: object) -> None:
-        """Send an event to all pages that watch, now."""
         text = event(encoded(document), kind)
         for responder in list(self._watching):
             self._send(responder, text)

@@ -182,7 +182,6 @@ class History:
         )
 
     def document(self, query: str) -> Document:
-        """The document of GET /admin/history."""
         parameters(query, NODES)
         return {"period_seconds": PERIOD, "points": list(self._points)}
 

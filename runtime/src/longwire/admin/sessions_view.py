@@ -65,8 +65,6 @@ _PARAMETERS: Final[Mapping[str, Reader]] = {
 
 
 class Totals(NamedTuple):
-    """All sessions together."""
-
     sessions: int
     streams: int  # with a connection: GETs, and those of calls
     gets: int
@@ -97,7 +95,6 @@ def beginning(given: str) -> str:
 
 
 def sessions_document(sources: Sources, query: str) -> Document:
-    """The document of GET /admin/runtime/mcp; raises AdminRefusal."""
     asked = parameters(query, _PARAMETERS)
     found = _filtered(sources, asked)
     limit, offset = asked.get("limit", DEFAULT_LIMIT), asked.get("offset", 0)

@@ -32,7 +32,6 @@ class Sources:
     started: float = field(default_factory=time.time)  # seconds since 1970
 
     def use(self, settings: Settings) -> None:
-        """Show other settings, which were read again."""
         self.settings = settings
 
     @property

@@ -178,7 +178,6 @@ def as_toml(values: Effective, warnings: Sequence[str] = ()) -> str:
 
 
 def as_json(values: Effective, warnings: Sequence[str] = ()) -> str:
-    """One JSON document with the same values."""
     rows = [
         {
             "key": key.path,

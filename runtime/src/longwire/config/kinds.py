@@ -19,7 +19,6 @@ from longwire.wire.listeners import Address
 
 
 def toml_value(value: Any) -> str:
-    """A value as TOML writes it."""
     match value:
         case dict():
             inner = ", ".join(f"{toml_value(name)} = {toml_value(entry)}" for name, entry in value.items())

@@ -292,7 +292,6 @@ class _JobFigures(Collector):
         )
 
     def changed(self, job: Job) -> None:
-        """Note that a job was accepted, began or ended."""
         if job.status == "running" and job.started is not None:
             self._wait.observe(max(job.started - job.created, 0.0))
         if job.status in OVER and job.started is not None and job.finished is not None:

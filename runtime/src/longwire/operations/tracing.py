@@ -125,7 +125,6 @@ class JobTracer:
         return jobs.on_change(self.changed)
 
     def changed(self, job: Job) -> None:
-        """Note that a job was accepted, began or ended."""
         spans = self._open.get(job.id)
         if spans is None:
             if not job.over:

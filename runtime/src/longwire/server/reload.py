@@ -71,7 +71,6 @@ class Configuration:
         self._values: dict[str, Any] = {} if found is None else {key.path: found[key.path] for key in keys()}
 
     def __bool__(self) -> bool:
-        """Whether there is a file to read again."""
         found = self._options.found
         return found is not None and found.config is not None and self._options.again is not None
 

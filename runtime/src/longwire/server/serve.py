@@ -56,7 +56,6 @@ class Named:
     tokens: Tokens = field(default_factory=Tokens)
 
     def __bool__(self) -> bool:
-        """Whether any tool is named."""
         return bool(self.rates or self.scopes.tools or any(one.tools for one in self.tokens.granted.values()))
 
     def oversights(self, tools: Collection[str] | None) -> Iterator[str]:

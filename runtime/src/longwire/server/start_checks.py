@@ -128,7 +128,6 @@ def _check_store(found: Effective) -> None:
 
 
 def _check_cluster(found: Effective, problems: Problems) -> None:
-    """Check the settings of a node in a cluster, if it is in one."""
     if found["cluster.redis"] is None:
         return
     for name, check in CLUSTER_CHECKS.items():
@@ -156,7 +155,6 @@ def _check_cluster(found: Effective, problems: Problems) -> None:
 
 
 def _check_workers(found: Effective, problems: Problems) -> None:
-    """Check that workers serve Streamable HTTP alone, and can be started."""
     named = [path for path in _WORKERS if found[path]]
     if not named:
         return

@@ -65,7 +65,6 @@ def options(found: Effective, problems: Problems | None = None) -> ServeOptions:
 
 
 def _access(found: Effective, scopes: Scopes) -> Access:
-    """Who may connect over HTTP."""
     problems = Problems()
     hook, oauth, tokens = None, None, None
     with problems.noted():
@@ -89,7 +88,6 @@ def _access(found: Effective, scopes: Scopes) -> Access:
 
 
 def _oauth(found: Effective, scopes: Scopes) -> ResourceServer | None:
-    """The authorization server whose tokens are accepted."""
     names = ("issuer", "audience", "jwks", "resource")
     given = {name: found[f"auth.oauth_{name}"] for name in names}
     blamed = next((name for name, value in given.items() if value), None)

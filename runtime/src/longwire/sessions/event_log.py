@@ -276,7 +276,6 @@ class EventLog(KeptEvents):
             event.stream.events.remove(event)
 
     def _shrink(self) -> None:
-        """Drop what exceeds the bounds."""
         dropped: list[Event] = []
         while self._are_too_many():
             # What went out first, else the oldest notification.

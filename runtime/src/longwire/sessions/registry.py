@@ -38,8 +38,6 @@ class SessionsFull(RefusedMessage):
 
 
 class Sessions:
-    """The sessions of one server."""
-
     def __init__(
         self,
         limits: WireLimits,

@@ -118,7 +118,6 @@ class Session:
     # Use.
 
     def touch(self) -> None:
-        """Note that the client used the session."""
         self._home.note_use(self)
         journal = self._home.journal
         if journal.durable and self.last_seen - self._saved_use > self._home.limits.idle_timeout / 100:
@@ -196,7 +195,6 @@ class Session:
             self.save()
 
     def save(self) -> None:
-        """Write what is known of the session to the journal."""
         journal = self._home.journal
         if journal.durable and self.ended is None:
             self._saves += 1
@@ -252,7 +250,6 @@ class Session:
         return True
 
     def revive(self, found: StoredSession) -> None:
-        """Continue the streams of an earlier process or another node."""
         self.stored = False
         self._home.counters.sessions_resumed += 1
         for stream in self.log.revive(found):
@@ -265,7 +262,6 @@ class Session:
         return self.log.snapshot(self.record())
 
     def notify(self, payloads: Iterable[bytes]) -> None:
-        """Send notifications that belong to no call."""
         if not self.stored or self.load_events():
             for payload in payloads:
                 self.log.notify(payload)

@@ -148,7 +148,6 @@ class Stream:
         self.close_connection()
 
     def detach(self) -> None:
-        """End the response that is attached, at once."""
         if self._responder is not None:
             self._end_response()
             self._keeper.note_detached(self)

@@ -47,7 +47,6 @@ def error_payload(request_id: RequestId | None, code: int, message: str, data: A
 
 
 def notification_payload(method: str, params: Mapping[str, Any] | None) -> bytes:
-    """A notification to a client, as one line of JSON."""
     message: dict[str, Any] = {"jsonrpc": "2.0", "method": method}
     if params is not None:
         message["params"] = params

@@ -169,7 +169,6 @@ class SseStreams:
                 self._forget(stream)
 
     async def close(self) -> None:
-        """End all streams."""
         for stream in list(self._open.values()):
             self._forget(stream)
         await self._ending.end()

@@ -66,7 +66,6 @@ class InFlight:
         return SessionMessage(message, replace(given, on_request_unanswered=unanswered))
 
     async def fewer_than(self, number: int) -> None:
-        """Wait until fewer than that are unanswered."""
         while len(self._ids) >= number:
             if self._ended.is_set():
                 self._ended = anyio.Event()

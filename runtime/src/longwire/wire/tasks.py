@@ -13,8 +13,6 @@ _AGAIN: Final = 5.0  # seconds to clean up; then a task is cancelled again: some
 
 
 class RunningTasks:
-    """A set of running tasks."""
-
     def __init__(self) -> None:
         self._running: set[asyncio.Task[Any]] = set()
 

@@ -71,7 +71,6 @@ class Verifier:
     signed: bool = False  # whether tokens prove themselves, so that none can be guessed
 
     def takes(self, token: str) -> bool:
-        """Whether a token has the form that this verifier is for."""
         return True
 
     def lasts(self, access: AccessToken) -> float:

@@ -129,7 +129,6 @@ class HttpConnection:
             self._pump()
 
     def lost(self) -> None:
-        """Take note that the client has gone."""
         self._closed = True
         self._wait("")
         if self._answer is not None:
@@ -141,7 +140,6 @@ class HttpConnection:
         self._full = True
 
     def room(self) -> None:
-        """Take note that the client has read what was written."""
         self._full = False
         if self._answer is not None:
             self._answer.tell_room()

@@ -165,12 +165,10 @@ def _body_length(
 
 
 def too_long(limit: int) -> RefusedRequest:
-    """The refusal of a body over the limit."""
     return RefusedRequest(413, f"the body is over {limit} bytes: send a shorter message")
 
 
 def _split_target(method: str, target: str, fields: dict[str, str]) -> tuple[str, str]:
-    """The path and the query of a request target."""
     if target.startswith("/"):
         path, _, query = target.partition("?")
         return path, query

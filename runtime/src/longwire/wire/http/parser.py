@@ -193,7 +193,6 @@ class RequestParser:
         return self._complete(body)
 
     def _read_chunks(self) -> Event | None:
-        """Read the chunks of a body up to the last one, which is empty."""
         buffer, body, limit = self._buffer, self._body, self._limits.max_message
         at, chunk, framing, arrived = 0, self._chunk, self._framing, len(buffer)
         while True:

@@ -37,7 +37,6 @@ class HttpProtocol(HttpConnection, asyncio.Protocol):
         self.shaking_hands: asyncio.Task[None] | None = None  # sets up the transport, and TLS
 
     def abort(self) -> None:
-        """Drop the connection with all that is unsent."""
         if self._transport is not None:
             self._transport.abort()
         elif self.shaking_hands is not None:

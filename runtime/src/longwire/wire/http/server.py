@@ -150,7 +150,6 @@ class Port:
         self._changed.set()
 
     def drop_half_open(self) -> None:
-        """Drop all connections that have sent no request."""
         if self._timer is not None:
             self._timer.cancel()
         for connection in list(self._half_open):
@@ -262,7 +261,6 @@ class HttpEndpoint:
         self._loop.add_reader(self._listener, self._accept)
 
     def _accept(self) -> None:
-        """Accept those who wait."""
         for _ in range(_AT_ONCE):
             try:
                 client, peer = self._listener.accept()
