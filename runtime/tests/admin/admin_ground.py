@@ -174,7 +174,7 @@ async def admin_ground(
     metrics = Metrics(["echo", "wait", "steps"])
     server = build_server(bench.catalog(), name="bench", version="1", middleware=[Observer(metrics), limits])
     sources = Sources(settings, metrics, limits, FewJobs())
-    port = AdminPort.at(address, sources, tokens or Tokens({TOKEN: "ops"}))
+    port = AdminPort(address, sources, tokens or Tokens({TOKEN: "ops"}))
     stop, ready = Stop(), anyio.Event()
 
     def watch(runtime: HttpRuntime) -> Callable[[], None]:

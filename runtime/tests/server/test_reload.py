@@ -8,26 +8,32 @@ import signal
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import anyio
 import pytest
 
 from longwire.config.effective import Effective, effective
 from longwire.errors import SettingsError
+from longwire.guard.access import Access
 from longwire.guard.grants import Scopes, granted
 from longwire.guard.tokens import TokenFile, Tokens, parse_tokens
 from longwire.operations.logs import Redactor
 from longwire.principals.limits import CallLimits
 from longwire.principals.rates import parse_rate
-from longwire.server.reload import Configuration, reload, reload_certificate, reloading
-from longwire.server.serve import Named
+from longwire.server.reload import Configuration, reload, reload_certificate
+from longwire.server.serve import Named, ServeOptions
 from longwire.server.start_options import options
+from longwire.settings import Settings
 from longwire.wire.http.tls import Certificate
 from transport_bench import LOCAL, Signal
 
 ALICE = "alice-correct-horse"
 BOB = "bob-battery-staple!"
+
+
+def options_of(tokens: Tokens, **more: Any) -> Configuration:
+    return Configuration(ServeOptions(Settings(), [], Access(tokens), **more))
 
 
 def token_file(folder: Path) -> tuple[Path, TokenFile]:
@@ -67,7 +73,7 @@ async def test_the_signal(tmp_path: Path) -> None:
     path, tokens = token_file(tmp_path)
     changed = Signal()
     tokens.on_gone(lambda _: changed.add())
-    with reloading(tokens, Redactor()):
+    with options_of(tokens).reloading(Redactor()):
         path.write_text(f"bob {BOB}\n")
         os.kill(os.getpid(), signal.SIGHUP)
         await changed.reaches()
@@ -83,14 +89,14 @@ async def test_what_an_expired_token_left_open_ends(tmp_path: Path) -> None:
     tokens = TokenFile(str(path), clock=lambda: next(ticks, ends))
     expired = Signal()
     tokens.on_gone(lambda _: expired.add())
-    with reloading(tokens, Redactor()):
+    with options_of(tokens).reloading(Redactor()):
         assert expired.count == 0
         await expired.reaches()
 
 
 async def test_without_a_file_the_signal_keeps_its_meaning() -> None:
     before = signal.getsignal(signal.SIGHUP)
-    with reloading(Tokens({ALICE: "alice"}), Redactor()):
+    with options_of(Tokens({ALICE: "alice"})).reloading(Redactor()):
         assert signal.getsignal(signal.SIGHUP) == before
         await anyio.lowlevel.checkpoint()
 
@@ -121,7 +127,7 @@ async def test_the_signal_without_a_token_file() -> None:
         def reload(self) -> None:
             read.add()
 
-    with reloading(Tokens(), Redactor(), cast(Certificate, Files())):
+    with options_of(Tokens(), certificate=cast(Certificate, Files())).reloading(Redactor()):
         os.kill(os.getpid(), signal.SIGHUP)
         await read.reaches()
 
@@ -153,7 +159,7 @@ def test_rates_scopes_origins_and_limits_count_without_a_restart(
 
     wanted = replace(options(found()), again=found)
     configuration, limits = Configuration(wanted), CallLimits(wanted.settings)
-    assert configuration
+    assert configuration.has_file
     configuration.on_change.append(limits.become)
     security = wanted.access.at(LOCAL)
     principal = granted("bob", {"scopes": ["score"]}, wanted.scopes, "t")
@@ -267,7 +273,7 @@ async def test_a_file_that_is_read_again_is_looked_at_again(
             changed.add()
             return list(named.of_tokens(TOOLS))
 
-        with reloading(tokens, Redactor(), oversights=oversights):
+        with options_of(tokens).reloading(Redactor(), oversights):
             path.chmod(0o604)
             os.kill(os.getpid(), signal.SIGHUP)
             await changed.reaches()

@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import ssl
-from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import partial
 from importlib.resources import files
 from typing import Final, TypeAlias
@@ -32,7 +31,6 @@ from longwire.admin.sources import Sources
 from longwire.declared import expected_errors
 from longwire.endpoints import Page
 from longwire.guard.access import Access
-from longwire.guard.proxies import NO_PROXIES, TrustedProxies
 from longwire.guard.tokens import Tokens
 from longwire.operations.observe import shown
 from longwire.principals.principal import Holders, Principal
@@ -134,45 +132,32 @@ class LiveFeed:
             self._timer = None
 
 
-@dataclass(frozen=True, slots=True)
 class AdminPort:
     """The operator's view of one server."""
 
-    sources: Sources
-    audit: Audit
-    page: Page  # the endpoint to open
-    _feed: LiveFeed
-    _tasks: RunningTasks
-    history: History
-    peers: Handler  # answers other nodes, with the documents of this one
-
-    @classmethod
-    def at(
-        cls,
+    def __init__(
+        self,
         address: Address,
         sources: Sources,
         tokens: Tokens,
-        *,
-        names: frozenset[str] = frozenset(),
-        refused: Counter[str] | None = None,
+        clients: Access | None = None,
         tls: ssl.SSLContext | None = None,
-        proxies: TrustedProxies = NO_PROXIES,
-    ) -> AdminPort:
-        """The view at an address; `names` are further host names of this machine."""
-        audit, tasks = Audit(sources.clock), RunningTasks()
-        nodes, history = KnownNodes(sources, tasks), History(sources)
-        history.on_point = nodes.document
-        history.start()
+    ) -> None:
+        """`clients` are the checks of other ports, whose names, proxies and counts hold here too."""
+        self.sources, self.audit = sources, Audit(sources.clock)
+        self._tasks = tasks = RunningTasks()
+        nodes = KnownNodes(sources, tasks)
+        self.history = history = History(sources, nodes.document)
 
         def state() -> Document:
-            own = {"cluster": nodes.document(), "admin_actions_total": audit.total}
+            own = {"cluster": nodes.document(), "admin_actions_total": self.audit.total}
             return {**runtime_document(sources), **own}
 
-        feed = LiveFeed(state)
-        audit.on_action = lambda action: feed.announce(b"audit", asdict(action))
+        self._feed = feed = LiveFeed(state)
+        self.audit.on_action = lambda action: feed.announce(b"audit", asdict(action))
         tokens.on_gone(feed.end_gone)
         page_files = static_files()
-        own = _documents(sources, audit, history)
+        own = _documents(sources, self.audit, history)
         made: dict[str, MakeLater] = {path: _of_nodes(path, make, nodes) for path, make in own.items()}
         made["/admin/runtime"] = _fresh(state, nodes)
         made["/admin/jobs"] = _jobs(sources)
@@ -183,13 +168,16 @@ class AdminPort:
         routes["/"] = _READ, _to_page
         routes["/admin/events"] = ("GET",), feed.handle
         for path, action in ACTIONS.items():
-            routes[path] = ("POST",), action_handler(action, sources, audit, tasks)
-        counted = Counter() if refused is None else refused
-        access = Access(tokens, names, plain_refusals=True, proxies=proxies, refused=counted)
+            routes[path] = ("POST",), action_handler(action, sources, self.audit, tasks)
+        given = clients or Access()
+        access = Access(
+            tokens, given.names, plain_refusals=True, proxies=given.proxies, refused=given.refused
+        )
         handler = _same_origin(_routed(routes))
-        page = Page(_NAME, address, handler, PAGE, tls, access, frozenset({*page_files, "/"}))
+        # The endpoint to open.
+        self.page = Page(_NAME, address, handler, PAGE, tls, access, frozenset({*page_files, "/"}))
         own[RUNTIME] = lambda _: runtime_document(sources)
-        return cls(sources, audit, page, feed, tasks, history, _for_peers(own))
+        self.peers = _for_peers(own)  # answers other nodes, with the documents of this one
 
     async def close(self) -> None:
         self.history.close()

@@ -39,7 +39,7 @@ def runtime_document(sources: Sources) -> Document:
         "at_unix": round(now, 3),
         "started_at_unix": round(sources.started, 3),
         "uptime_seconds": round(now - sources.started, 3),
-        "ready": sources.ready(),
+        "ready": sources.problem() is None,
         "mcp_enabled": runtime is not None,
         "active_mcp_sessions": all_sessions.sessions,
         "open_streams": all_sessions.streams,
@@ -108,12 +108,12 @@ def _client_requests(counted: Counter[tuple[str, str]]) -> Document:
 def _latencies(latencies: Latencies, outcomes: Mapping[str, Mapping[str, int]] | None = None) -> Document:
     """Latencies of the methods or tools called: counts between the bounds, quantiles of the last calls."""
     rows = {}
-    for name, figures in latencies.figures().items():
+    for name, counts, seconds, window in latencies.figures():
         rows[name] = {
-            "count": figures.count,
-            "sum_ms": round(1000 * figures.seconds, 3),
-            **quantiles(figures.window),
-            "counts": list(figures.counts),
+            "count": sum(counts),
+            "sum_ms": round(1000 * seconds, 3),
+            **quantiles(window),
+            "counts": counts,
         }
         if outcomes is not None:
             rows[name]["outcomes"] = dict(outcomes.get(name, {}))
@@ -137,27 +137,22 @@ _HIGHEST: Final = ("p50_ms", "p95_ms", "p99_ms")
 class History:
     """A point for each period, the oldest first."""
 
-    def __init__(self, sources: Sources) -> None:
+    def __init__(self, sources: Sources, on_point: Callable[[], object]) -> None:
+        """Take a point each period from now on; `on_point` is called with each."""
         self._sources = sources
         self._points: deque[Document] = deque(maxlen=KEPT)
         self._counted = self._counts()
-        self._timer: asyncio.TimerHandle | None = None
-        self.on_point: Callable[[], object] = lambda: None  # is called with each point
-
-    def start(self) -> None:
-        """Take a point each period from now on."""
         loop = asyncio.get_running_loop()
 
         def tick() -> None:
             self._timer = loop.call_later(PERIOD, tick)
             self.take()
-            self.on_point()
+            on_point()
 
         self._timer = loop.call_later(PERIOD, tick, context=Context())
 
     def close(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
+        self._timer.cancel()
 
     def take(self) -> None:
         """Take a point: what is open now, and what came since the point before."""

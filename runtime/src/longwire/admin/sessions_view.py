@@ -70,19 +70,17 @@ class Totals(NamedTuple):
     gets: int
     pending: int
     pending_bytes: int
-    calls: int
 
 
 def totals(sessions: Iterable[Session]) -> Totals:
-    found = streams = gets = pending = size = calls = 0
+    found = streams = gets = pending = size = 0
     for session in sessions:
         found += 1
         streams += _attached(session)
         gets += session.open_gets
         pending += session.pending
         size += session.pending_bytes
-        calls += session.calls
-    return Totals(found, streams, gets, pending, size, calls)
+    return Totals(found, streams, gets, pending, size)
 
 
 def _attached(session: Session) -> int:

@@ -26,7 +26,7 @@ class Sources:
     metrics: Metrics
     limits: CallLimits
     jobs: Jobs
-    ready: Callable[[], bool] = lambda: True
+    problem: Callable[[], str | None] = lambda: None  # why no work is taken
     runtime: HttpRuntime | None = None
     clock: Callable[[], float] = time.time
     started: float = field(default_factory=time.time)  # seconds since 1970

@@ -96,7 +96,7 @@ def effective(
     source, variable, known = "--config", declared().config_variable, keys()
     if config is None and (named := environ.get(variable)):
         config, source = Path(os.path.expanduser(named)), variable
-    file, flags, noted = ConfigFile(Path(), {}, {}), flags or {}, problems or Problems()
+    file, flags, noted = ConfigFile(), flags or {}, problems or Problems()
     if config is not None:
         with noted.noted(*(key.path for key in known)):
             file = read_config(config, source, noted)

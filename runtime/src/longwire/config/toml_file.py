@@ -6,7 +6,6 @@ import difflib
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,15 +20,6 @@ _LARGEST: Final = 1 << 20  # bytes of a file that somebody wrote by hand
 def _names() -> dict[tuple[str, str], Key]:
     """The keys by section and name, other names included."""
     return {(key.section, name): key for key in keys() for name in (key.name, *key.aliases)}
-
-
-@dataclass(frozen=True, slots=True)
-class ConfigFile:
-    """The values of a configuration file, by key with its section."""
-
-    path: Path
-    values: Mapping[str, Any]
-    lines: Mapping[str, int]  # where each is, if that is plain to see
 
 
 def read_config(path: Path, source: str = "--config", problems: Problems | None = None) -> ConfigFile:
@@ -60,38 +50,38 @@ def parse_config(text: str, path: Path, problems: Problems | None = None) -> Con
         document = tomllib.loads(text)
     except (ValueError, RecursionError) as error:
         raise SettingsError(f"the configuration '{path}' is no TOML: {why_no_toml(error)}") from None
-    reader, noted = _Reader(text, path), problems or Problems()
-    found = reader.values(document, noted)
+    file, noted = ConfigFile(text, path), problems or Problems()
+    file.take(document, noted)
     if problems is None:
         noted.tell()
-    return ConfigFile(path, found, reader.lines)
+    return file
 
 
-class _Reader:
-    """Takes the values out of a parsed file, and says in which line one is that can't be used."""
+class ConfigFile:
+    """The values of a configuration file, by key with its section, and the line of one that can't be used."""
 
-    def __init__(self, text: str, path: Path) -> None:
+    def __init__(self, text: str = "", path: Path = Path()) -> None:
         self._path = path
         self._names = _names()
-        self.lines: dict[str, int] = {}  # of the values
+        self.values: dict[str, Any] = {}
+        self.lines: dict[str, int] = {}  # where each is, if that is plain to see
         # Headers and keys can be told by their form, except among the lines of long strings.
         self._lines = [] if '"""' in text or "'''" in text else text.splitlines()
 
-    def values(self, document: Mapping[str, Any], problems: Problems) -> dict[str, Any]:
-        found: dict[str, Any] = {}
+    def take(self, document: Mapping[str, Any], problems: Problems) -> None:
+        """Take the values out of the parsed text."""
         for section, entries in document.items():
             with problems.noted():
                 self._check_section(section, entries)
                 for name, value in entries.items():
                     with problems.noted():
-                        self._take(found, section, name, value, problems)
-        return found
+                        self._take(section, name, value, problems)
 
-    def _take(self, found: dict[str, Any], section: str, name: str, value: Any, problems: Problems) -> None:
+    def _take(self, section: str, name: str, value: Any, problems: Problems) -> None:
         key = self._names.get((section, name))
         if key is None:
             raise self._error(section, name, _unknown_key(section, name))
-        if key.path in found:
+        if key.path in self.values:
             raise self._error(section, name, f"[{section}] {key.name} is set twice: keep one")
         for entry in value if isinstance(value, dict) and len(value) > 1 else ():
             with problems.noted(key.path):  # each that can't be used, in its own line
@@ -99,7 +89,7 @@ class _Reader:
         if key.path in problems.unread:
             return
         with problems.noted(key.path):
-            found[key.path] = self._read(key, name, value)
+            self.values[key.path] = self._read(key, name, value)
         if line := self._line(section, name):
             self.lines[key.path] = line
 

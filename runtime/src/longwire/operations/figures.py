@@ -5,7 +5,6 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import accumulate, islice
 from math import ceil
@@ -24,16 +23,6 @@ if TYPE_CHECKING:
     from longwire.workers.pool import WorkerPool
 
 WINDOW: Final = 1000  # the last observations that are kept, of one value of the label and of all together
-
-
-@dataclass(frozen=True, slots=True)
-class LatencyFigures:
-    """The observations of one value of the label."""
-
-    count: int
-    seconds: float  # all together
-    counts: tuple[int, ...]  # between the bounds, and beyond the last
-    window: tuple[float, ...]  # the last observations, in order of their seconds
 
 
 def quantile(ordered: Sequence[float], share: float) -> float | None:
@@ -79,14 +68,10 @@ class Latencies(Collector):
         """The newest observations of all values of the label, at most so many, the shortest first."""
         return tuple(sorted(islice(reversed(self._all), number)))
 
-    def figures(self) -> dict[str, LatencyFigures]:
-        """The figures of all values that were observed."""
-        return {
-            value: LatencyFigures(
-                sum(self._counts[value]), self._sums[value], tuple(self._counts[value]), tuple(sorted(recent))
-            )
-            for value, recent in self._recent.items()
-        }
+    def figures(self) -> Iterator[tuple[str, list[int], float, list[float]]]:
+        """Of each value that was observed: counts between the bounds, the sum, the last ones in order."""
+        for value, recent in self._recent.items():
+            yield value, list(self._counts[value]), self._sums[value], sorted(recent)
 
     def collect(self) -> Iterable[Metric]:
         family = HistogramMetricFamily(self._name, self._documentation, labels=[self._label])

@@ -83,7 +83,7 @@ def configure_logging(
         fd is None and sys.__stderr__ is not None
     ):  # or it was closed at the start, and may be another file by now
         fd = sys.__stderr__.fileno()
-    handler = LineHandler(fd, FORMATS[format](redactor))
+    handler = LineHandler(fd, _Formatter(redactor, FORMATS[format]))
     root = logging.getLogger()
     for old in root.handlers[:]:
         root.removeHandler(old)
@@ -173,28 +173,30 @@ class Redactor:
 
 
 Clean: TypeAlias = Callable[[str], str]
+# Makes a line of a record, of what cleans its texts, and of its traceback.
+Line: TypeAlias = Callable[[logging.LogRecord, Clean, str], str]
 
 
 class _Formatter(logging.Formatter):
-    """The common base of both formats: removes secrets and shortens lines."""
+    """Makes lines of records: removes secrets and shortens them."""
 
-    def __init__(self, redactor: Redactor) -> None:
+    def __init__(self, redactor: Redactor, line: Line) -> None:
         super().__init__()
         self._redactor = redactor
+        self._line = line
 
     def format(self, record: logging.LogRecord) -> str:
-        line = self._line(record, str, str)
+        info = record.exc_info
+        trace = self.formatException(info) if info and info[0] is not None else ""
+        line = self._line(record, str, trace)
         if len(line) < _PLAIN and not self._redactor.suspects(line):
             return line  # the usual case
-        for longest, trace in _SIZES:
-            line = self._line(record, self._cleaner(longest), self._cleaner(trace, end=True))
+        for longest, end in _SIZES:
+            line = self._line(record, self._cleaner(longest), self._cleaner(end, end=True)(trace))
             if len(line.encode("utf-8", "backslashreplace")) < _LONGEST:
                 return line
         message = f"{self._cleaner(100)(record.getMessage())} (and more than fits)"
-        return self._line(_record(record.levelno, message), str, str)
-
-    def _line(self, record: logging.LogRecord, text: Clean, trace: Clean) -> str:
-        raise NotImplementedError
+        return self._line(_record(record.levelno, message), str, "")
 
     def _cleaner(self, longest: int, *, end: bool = False) -> Clean:
         """Hides secrets, and keeps the beginning of a long text, or its end."""
@@ -206,11 +208,6 @@ class _Formatter(logging.Formatter):
             return f"…{text[-longest:]}" if end else f"{text[:longest]}…"
 
         return clean
-
-    def _exception(self, record: logging.LogRecord) -> str | None:
-        if not record.exc_info or record.exc_info[0] is None:
-            return None
-        return self.formatException(record.exc_info)
 
 
 def _fields(record: logging.LogRecord, text: Clean) -> dict[str, Any]:
@@ -240,39 +237,29 @@ def _plain(name: str, value: Any, text: Clean) -> Any:
     return value if value is None or type(value) in (int, bool) else text(str(value))
 
 
-class JsonFormatter(_Formatter):
+def _json(record: logging.LogRecord, text: Clean, trace: str) -> str:
     """One JSON object for each record, ASCII only, so that no value can control a terminal."""
-
-    def _line(self, record: logging.LogRecord, text: Clean, trace: Clean) -> str:
-        document = {
-            "time": _time(record),
-            "level": record.levelname.lower(),
-            "logger": record.name,
-            "message": text(record.getMessage()),
-            **_fields(record, text),
-        }
-        if (found := self._exception(record)) is not None:
-            document["exception"] = trace(found)
-        return _ENCODE(document).replace("\x7f", "\\u007f")
+    document = {
+        "time": _time(record),
+        "level": record.levelname.lower(),
+        "logger": record.name,
+        "message": text(record.getMessage()),
+        **_fields(record, text),
+    }
+    if trace:
+        document["exception"] = trace
+    return _ENCODE(document).replace("\x7f", "\\u007f")
 
 
-class TextFormatter(_Formatter):
+def _text(record: logging.LogRecord, text: Clean, trace: str) -> str:
     """A line for people; the lines of a traceback are marked."""
-
-    def _line(self, record: logging.LogRecord, text: Clean, trace: Clean) -> str:
-        fields = "".join(f" {name}={one_line(str(value))}" for name, value in _fields(record, text).items())
-        message = one_line(text(record.getMessage()))
-        line = f"{_time(record)} {record.levelname:7} {record.name}: {message}{fields}"
-        found = self._exception(record)
-        if found is None:
-            return line
-        return "\n".join([line, *(f"    | {one_line(part)}" for part in trace(found).splitlines())])
+    fields = "".join(f" {name}={one_line(str(value))}" for name, value in _fields(record, text).items())
+    message = one_line(text(record.getMessage()))
+    line = f"{_time(record)} {record.levelname:7} {record.name}: {message}{fields}"
+    return "\n".join([line, *(f"    | {one_line(part)}" for part in trace.splitlines())])
 
 
-FORMATS: Final[dict[str, Callable[[Redactor], logging.Formatter]]] = {
-    "json": JsonFormatter,
-    "text": TextFormatter,
-}
+FORMATS: Final[dict[str, Line]] = {"json": _json, "text": _text}
 
 
 def _time(record: logging.LogRecord) -> str:

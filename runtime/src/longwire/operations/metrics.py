@@ -28,6 +28,7 @@ from longwire.declared import declared, named
 from longwire.operations.figures import Figures, Latencies, labelled, runtime_figures, worker_figures
 from longwire.wire.http.request import Handler, HeaderList, Request, Responder
 from longwire.wire.http.routes import Routes, answer_text, for_methods
+from longwire.wire.serving import Presence
 from longwire.work import OVER, Job, Jobs
 
 if TYPE_CHECKING:
@@ -143,8 +144,8 @@ class LoopLag:
             await asyncio.sleep(_EVERY)
 
 
-class OpenConnections:
-    """Counts network connections: the Presence that endpoints tell about them."""
+class OpenConnections(Presence):
+    """Counts network connections."""
 
     def __init__(self) -> None:
         self._open: set[object] = set()
@@ -154,10 +155,6 @@ class OpenConnections:
 
     def came(self, connection: object) -> None:
         self._open.add(connection)
-
-    def heard(self, connection: object) -> None: ...
-
-    def spoke(self, connection: object, client: str) -> None: ...
 
     def left(self, connection: object) -> None:
         self._open.discard(connection)  # stdin and stdout never came

@@ -24,7 +24,7 @@ from longwire.operations.logs import Redactor, configure_logging
 from longwire.operations.metrics import HEALTH, LoopLag, metrics_pages
 from longwire.operations.tracing import configure_tracing
 from longwire.server.method_workers import front, workers_of
-from longwire.server.reload import Configuration, reloading, tell
+from longwire.server.reload import Configuration, tell
 from longwire.server.serve import ServeOptions, serve
 from longwire.settings import Settings
 from longwire.wire.listeners import Address, is_loopback
@@ -106,15 +106,7 @@ async def admin_port(
         redactor.hide(tokens)
         fields = {"event": "admin_token", "path": str(path)}
         logger.info("the token for /admin is in the file %s", path, extra=fields)
-    admin = AdminPort.at(
-        options.admin,
-        sources,
-        tokens,
-        names=options.access.names,
-        refused=options.access.refused,
-        tls=_tls(options, options.admin),
-        proxies=options.access.proxies,
-    )
+    admin = AdminPort(options.admin, sources, tokens, options.access, _tls(options, options.admin))
     try:
         yield admin
     finally:
@@ -166,17 +158,8 @@ async def _run(options: ServeOptions, redactor: Redactor) -> None:
     tools: list[str] | None = None
     serving = declared().serving
     making = front if settings.has_workers or serving is None else serving
-    access, manager, configuration = options.access, ServiceManager(), Configuration(options)
-    with reloading(
-        access.tokens,
-        redactor,
-        options.certificate,
-        lambda: named.of_tokens(tools),
-        operators=options.admin_tokens,
-        oauth=access.oauth,
-        always=bool(manager),
-        configuration=configuration if configuration else None,
-    ):
+    manager, configuration = ServiceManager(), Configuration(options)
+    with configuration.reloading(redactor, lambda: named.of_tokens(tools), always=bool(manager)):
         async with (
             joined(settings) as cluster,
             making(settings, cluster) as made,
@@ -186,7 +169,7 @@ async def _run(options: ServeOptions, redactor: Redactor) -> None:
                 tools = list(made.tools) or await asyncio.to_thread(tool_names, settings)
             tell(named.oversights(tools))
             ready = Readiness(workers, made.metrics.loop_lag)
-            sources = Sources(settings, made.metrics, made.limits, made.jobs, ready)
+            sources = Sources(settings, made.metrics, made.limits, made.jobs, ready.problem)
             configuration.on_change += [made.limits.become, sources.use]
             async with admin_port(options, sources, redactor) as admin, made.metrics.loop_lag.watched():
                 endpoints = [*options.endpoints, *_pages(options, made, ready, admin)]
@@ -214,7 +197,7 @@ async def _run(options: ServeOptions, redactor: Redactor) -> None:
                         made.server,
                         endpoints,
                         settings,
-                        access=access,
+                        access=options.access,
                         limits=made.limits,
                         on_stop=made.jobs.stop if workers is None else workers.stop,
                         on_ready=opened,
@@ -257,9 +240,6 @@ class Readiness:
         self._workers = workers
         self._lag = lag
         self._problem: str | None = "the server is starting"
-
-    def __call__(self) -> bool:
-        return self.problem() is None
 
     def problem(self) -> str | None:
         """Why the server accepts no work, in a sentence."""

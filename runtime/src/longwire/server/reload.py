@@ -9,21 +9,18 @@ import signal
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from longwire.config.keys import keys
 from longwire.errors import SettingsError
 from longwire.guard.grants import Scopes
 from longwire.guard.origins import Origins
-from longwire.guard.tokens import TokenFile, Tokens
+from longwire.guard.tokens import TokenFile
 from longwire.operations.logs import Redactor
 from longwire.server.serve import ServeOptions
 from longwire.settings import Settings
 from longwire.text import shortened
 from longwire.wire.http.tls import Certificate
-
-if TYPE_CHECKING:
-    from longwire.guard.oauth.resource_server import ResourceServer
 
 logger: Final = logging.getLogger(__name__)
 
@@ -60,7 +57,7 @@ _LONGEST_WAIT: Final = 60.0  # seconds
 
 
 class Configuration:
-    """The settings of a running server, of which some change when they are read again."""
+    """The options of a running server: the files that they name, and settings of which some may change."""
 
     def __init__(self, options: ServeOptions) -> None:
         self.settings = options.settings
@@ -70,7 +67,8 @@ class Configuration:
         found = options.found
         self._values: dict[str, Any] = {} if found is None else {key.path: found[key.path] for key in keys()}
 
-    def __bool__(self) -> bool:
+    @property
+    def has_file(self) -> bool:
         found = self._options.found
         return found is not None and found.config is not None and self._options.again is not None
 
@@ -107,61 +105,52 @@ class Configuration:
         for tell_of in self.on_change:
             tell_of(settings)
 
+    @contextmanager
+    def reloading(
+        self, redactor: Redactor, oversights: Callable[[], Iterable[str]] = tuple, always: bool = False
+    ) -> Iterator[None]:
+        """Let SIGHUP read all files again, and end what expired tokens left open. In the main thread only.
 
-@contextmanager
-def reloading(
-    tokens: Tokens,
-    redactor: Redactor,
-    certificate: Certificate | None = None,
-    oversights: Callable[[], Iterable[str]] = tuple,
-    operators: Tokens | None = None,
-    oauth: ResourceServer | None = None,
-    always: bool = False,
-    configuration: Configuration | None = None,
-) -> Iterator[None]:
-    """Let SIGHUP read all of these again, and end what expired tokens left open.
+        `oversights` are told each time the clients' token file was read again. Where there is nothing to
+        read, SIGHUP ends the process as usual, unless `always` is set.
+        """
+        options, file = self._options, self._options.access.tokens
+        files = [found for found in (file, options.admin_tokens) if isinstance(found, TokenFile)]
+        if not (files or options.certificate or options.access.oauth or self.has_file or always):
+            yield
+            return
+        loop = asyncio.get_running_loop()
+        timer: asyncio.TimerHandle | None = None
 
-    `oversights` are told each time the clients' token file was read again; `operators` have their own file.
-    Where there is nothing to read, SIGHUP ends the process as usual, unless `always` is set.
-    In the main thread only.
-    """
-    file = tokens if isinstance(tokens, TokenFile) else None
-    files = [found for found in (file, operators) if isinstance(found, TokenFile)]
-    if not (files or certificate or oauth or configuration or always):
-        yield
-        return
-    loop = asyncio.get_running_loop()
-    timer: asyncio.TimerHandle | None = None
+        def look() -> None:
+            nonlocal timer
+            if timer is not None:
+                timer.cancel()
+            waits = [wait for found in files if (wait := found.end_invalid()) is not None]
+            # At most _LONGEST_WAIT, because the time of day may be set.
+            timer = loop.call_later(min(*waits, _LONGEST_WAIT), look) if waits else None
 
-    def look() -> None:
-        nonlocal timer
-        if timer is not None:
-            timer.cancel()
-        waits = [wait for found in files if (wait := found.end_invalid()) is not None]
-        # At most _LONGEST_WAIT, because the time of day may be set.
-        timer = loop.call_later(min(*waits, _LONGEST_WAIT), look) if waits else None
+        def signalled() -> None:
+            logger.info("%s", _SIGNALLED, extra={"event": "signal", "signal": "SIGHUP"})
+            if self.has_file:
+                self.reload()  # first: what tokens open depends on its scopes
+            for found in files:
+                if reload(found, redactor):
+                    tell(oversights() if found is file else found.oversights())
+            if options.certificate is not None:
+                reload_certificate(options.certificate)
+            if options.access.oauth is not None:
+                options.access.oauth.reload()
+            look()
 
-    def signalled() -> None:
-        logger.info("%s", _SIGNALLED, extra={"event": "signal", "signal": "SIGHUP"})
-        if configuration is not None:
-            configuration.reload()  # first: what tokens open depends on its scopes
-        for found in files:
-            if reload(found, redactor):
-                tell(oversights() if found is file else found.oversights())
-        if certificate is not None:
-            reload_certificate(certificate)
-        if oauth is not None:
-            oauth.reload()
+        loop.add_signal_handler(signal.SIGHUP, signalled)
         look()
-
-    loop.add_signal_handler(signal.SIGHUP, signalled)
-    look()
-    try:
-        yield
-    finally:
-        loop.remove_signal_handler(signal.SIGHUP)
-        if timer is not None:
-            timer.cancel()
+        try:
+            yield
+        finally:
+            loop.remove_signal_handler(signal.SIGHUP)
+            if timer is not None:
+                timer.cancel()
 
 
 def tell(oversights: Iterable[str]) -> None:
