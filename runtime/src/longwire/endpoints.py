@@ -290,9 +290,8 @@ async def _http(endpoint: Http, serving: Serving, runtime: HttpRuntime | None) -
             handlers |= streams.paths()
             found["sse"] = endpoint.sse.stream
         routes = Routes(handlers, shown=[*endpoint.pages, *found.values()])
-        guarded = serving.access.guard(
-            routes, endpoint.address, open_paths=endpoint.files, is_open=endpoint.is_open or (lambda _: False)
-        )
+        files, is_open = endpoint.files, endpoint.is_open
+        guarded = Guarded(serving.access, routes, endpoint.address, open_paths=files, is_open=is_open)
         yield await stack.enter_async_context(
             _port(guarded, endpoint.address, serving, found, endpoint.listener, endpoint.tls)
         )
@@ -300,8 +299,8 @@ async def _http(endpoint: Http, serving: Serving, runtime: HttpRuntime | None) -
 
 @asynccontextmanager
 async def _page(endpoint: Page, serving: Serving, _: object = None) -> AsyncIterator[list[Open]]:
-    access = endpoint.access or serving.access
-    guarded = access.guard(
+    guarded = Guarded(
+        endpoint.access or serving.access,
         endpoint.handler,
         endpoint.address,
         for_operators=endpoint.access is None,

@@ -10,7 +10,7 @@ import pytest
 
 from fake_responder import FakeResponder
 from longwire.errors import SettingsError
-from longwire.guard.access import Access, HttpSecurity
+from longwire.guard.access import Access, Guarded, HttpSecurity
 from longwire.guard.auth_hook import AuthHook
 from longwire.guard.origins import Origins
 from longwire.guard.tokens import Tokens
@@ -44,7 +44,7 @@ def asked(
     inner, answered = Inner(), FakeResponder()
     named = {"host": "127.0.0.1", **{name.replace("_", "-"): value for name, value in headers.items()}}
     request = Request(method, "/mcp", headers=named, address=address)
-    access.guard(inner, at)(request, answered)
+    Guarded(access, inner, at)(request, answered)
     answered.headers |= dict(request.answer_headers)
     return answered, inner
 
@@ -136,7 +136,7 @@ async def test_the_hook_answers_later() -> None:
         return {"name": headers["x-user"], "tools": ["echo"]} if "x-user" in headers else None
 
     inner = Inner()
-    guard = Access(hook=AuthHook(hook)).guard(inner, HERE)
+    guard = Guarded(Access(hook=AuthHook(hook)), inner, HERE)
     answers = [FakeResponder() for _ in range(3)]
     for answered, user in zip(answers, ("carol", None, "dave"), strict=True):
         headers = {"host": "localhost"} | ({} if user is None else {"x-user": user})
@@ -153,7 +153,7 @@ async def test_the_hook_answers_later() -> None:
 
 def test_who_guesses_at_one_port_is_slowed_down_at_all() -> None:
     access = Access(TOKENS)
-    first, second = access.guard(Inner(), HERE), access.guard(Inner(), Address("127.0.0.1", 81))
+    first, second = Guarded(access, Inner(), HERE), Guarded(access, Inner(), Address("127.0.0.1", 81))
 
     def status(guard: Any, number: int) -> int:
         answered = FakeResponder()
@@ -186,7 +186,7 @@ def test_what_a_page_may_read_of_an_answer() -> None:
 
 
 def test_refusals_by_the_head_can_be_read_by_admitted_pages() -> None:
-    guarded = Access(TOKENS, origins=STUDIO).guard(Inner(), HERE)
+    guarded = Guarded(Access(TOKENS, origins=STUDIO), Inner(), HERE)
     for origin, status, readable in (
         ("https://studio.example", 401, True),
         ("https://evil.example", 403, False),
@@ -198,18 +198,20 @@ def test_refusals_by_the_head_can_be_read_by_admitted_pages() -> None:
         assert answered.status == status
         assert (b"access-control-allow-origin" in dict(request.answer_headers)) == readable
         assert bool(guarded.page_headers(headers)) == readable
-    assert not Access().guard(Inner(), HERE).page_headers({"host": "127.0.0.1", "origin": "http://localhost"})
+    assert not Guarded(Access(), Inner(), HERE).page_headers(
+        {"host": "127.0.0.1", "origin": "http://localhost"}
+    )
 
 
 def test_a_request_without_a_host_is_told_so() -> None:
     answered = FakeResponder()
-    Access().guard(Inner(), HERE)(Request("GET", "/mcp"), answered)
+    Guarded(Access(), Inner(), HERE)(Request("GET", "/mcp"), answered)
     assert (answered.status, b"no Host header" in answered.body) == (400, True)
 
 
 @pytest.mark.parametrize(("at", "status"), [(HERE, 200), (EVERYWHERE, 401)])
 def test_pages_for_operators_take_no_token_on_this_machine(at: Address, status: int) -> None:
-    guarded = Access(TOKENS).guard(Inner(), at, for_operators=True)
+    guarded = Guarded(Access(TOKENS), Inner(), at, for_operators=True)
     answered = FakeResponder()
     guarded(Request("GET", "/metrics", headers={"host": "127.0.0.1"}), answered)
     assert answered.status == status
@@ -219,7 +221,7 @@ def test_pages_for_operators_take_no_token_on_this_machine(at: Address, status: 
 
 
 def test_open_paths_take_no_token_and_still_the_right_host() -> None:
-    guarded = Access(TOKENS).guard(Inner(), HERE, open_paths={"/open"})
+    guarded = Guarded(Access(TOKENS), Inner(), HERE, open_paths={"/open"})
     for path, host, status in (
         ("/open", "127.0.0.1", 200),
         ("/closed", "127.0.0.1", 401),

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from fake_responder import FakeResponder
 from longwire.errors import SettingsError
-from longwire.guard.access import Access
+from longwire.guard.access import Access, Guarded
 from longwire.guard.proxies import LONGEST, TrustedProxies, parse_address
 from longwire.guard.tokens import Tokens
 from longwire.principals.principal import Principal
@@ -153,7 +153,7 @@ def status(access: Access, token: str, client: str, peer: str = PROXY) -> int | 
         assert request.address == client
         responder.answer(200)
 
-    guarded = access.guard(inner, Address("0.0.0.0", 80))
+    guarded = Guarded(access, inner, Address("0.0.0.0", 80))
     headers = {"host": "127.0.0.1", "authorization": f"Bearer {token}", "x-forwarded-for": client}
     for check in (guarded.admits, guarded):
         answered = FakeResponder()

@@ -11,7 +11,7 @@ from prometheus_client import CollectorRegistry, Histogram, generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
 from fake_responder import FakeResponder
-from longwire.guard.access import Access
+from longwire.guard.access import Access, Guarded
 from longwire.guard.origins import Origins
 from longwire.guard.tokens import Tokens
 from longwire.operations.figures import Latencies
@@ -180,9 +180,8 @@ def test_a_token_for_some_tools_reads_no_metrics(metrics: Metrics) -> None:
 
 def test_health_takes_no_token_from_other_machines(metrics: Metrics) -> None:
     access = Access(Tokens({"a-token-of-16-characters": "ci"}), origins=Origins.parse(("https://a.example",)))
-    guarded = access.guard(
-        metrics_pages(metrics.registry), Address("0.0.0.0", 9090), for_operators=True, open_paths=HEALTH
-    )
+    pages = metrics_pages(metrics.registry)
+    guarded = Guarded(access, pages, Address("0.0.0.0", 9090), for_operators=True, open_paths=HEALTH)
 
     def status(path: str) -> int | None:
         responder = FakeResponder()

@@ -29,11 +29,11 @@ from longwire.guard.tokens import Tokens
 from longwire.principals.principal import PRINCIPAL, Principal
 from longwire.text import quoted
 from longwire.wire.http.request import CURRENT_ID, Handler, HeaderList, Request, Responder
+from longwire.wire.http.routes import answer_text
 from longwire.wire.listeners import Address, is_loopback
 
 if TYPE_CHECKING:
     from longwire.guard.oauth.resource_server import ResourceServer
-from longwire.wire.http.routes import answer_text
 
 _ALLOWED: Final[HeaderList] = [
     (b"access-control-allow-methods", b"GET, POST, DELETE, OPTIONS"),
@@ -148,22 +148,6 @@ class Access:
             names.add(self.oauth.host)
         return HttpSecurity(frozenset(name.lower() for name in names), reachable, self.origins)
 
-    def guard(
-        self,
-        handler: Handler,
-        address: Address,
-        *,
-        for_operators: bool = False,
-        open_paths: Collection[str] = (),
-        is_open: Callable[[Request], bool] = lambda _: False,
-    ) -> Guarded:
-        """The handler behind the checks for that address.
-
-        Ports of operators take no token from this machine: programs there that scrape or probe have none.
-        Open paths, and other requests of which `is_open` says so, take none from anybody.
-        """
-        return Guarded(self, handler, address, for_operators, open_paths, is_open)
-
 
 class Guarded:
     """A handler behind the checks. Sets PRINCIPAL for everything that an admitted request starts."""
@@ -173,10 +157,16 @@ class Guarded:
         access: Access,
         handler: Handler,
         address: Address,
-        for_operators: bool,
-        open_paths: Collection[str],
-        is_open: Callable[[Request], bool],
+        *,
+        for_operators: bool = False,
+        open_paths: Collection[str] = (),
+        is_open: Callable[[Request], bool] | None = None,
     ) -> None:
+        """The checks are those for that address.
+
+        Ports of operators take no token from this machine: programs there that scrape or probe have none.
+        Open paths, and other requests of which `is_open` says so, take none from anybody.
+        """
         self._access = access
         self._handler = handler
         self.proxies = access.proxies
@@ -188,7 +178,7 @@ class Guarded:
         # Handlers, by path, for everybody: no token and no origin is asked for.
         self._open_pages: Mapping[str, Handler] = {} if oauth is None else oauth.pages
         self._open_paths = frozenset(open_paths)  # these take no token
-        self._is_open = is_open  # nor do these
+        self._is_open = is_open or (lambda _: False)  # nor do these
         self._lines = RefusalLines()
         self._on_refused = self._lines.answered
         self._known: dict[tuple[str | None, str | None], None] = {}  # pairs of Host and Origin that passed

@@ -311,7 +311,7 @@ def metrics_pages(registry: CollectorRegistry, problem: Callable[[], str | None]
 
     `problem` says why no work is taken; None: it is.
 
-    It looks at no token itself: see `Access.guard`.
+    It looks at no token itself: see `Guarded`.
     """
 
     def metrics(request: Request, responder: Responder) -> None:

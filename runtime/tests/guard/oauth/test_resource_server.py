@@ -12,7 +12,7 @@ from mcp.server.auth.provider import AccessToken
 
 from fake_responder import FakeResponder
 from longwire.errors import SettingsError
-from longwire.guard.access import Access
+from longwire.guard.access import Access, Guarded
 from longwire.guard.auth_hook import AuthHook
 from longwire.guard.authentication import Authentication, Refusal
 from longwire.guard.grants import Scopes
@@ -60,7 +60,7 @@ class Ground:
         self.oauth = ResourceServer(verifier, issuer=ISSUER, resource=RESOURCE, scopes=scopes)
         self.access = Access(tokens or Tokens(), hook=hook, oauth=self.oauth)
         self.seen: list[Principal] = []
-        self.guarded = self.access.guard(self._handle, HERE)
+        self.guarded = Guarded(self.access, self._handle, HERE)
 
     def _handle(self, request: Request, responder: Responder) -> None:
         self.seen.append(request.principal)
