@@ -7,7 +7,7 @@ comes out as a FramingFault; after one that is `lost` nobody knows where the nex
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
@@ -89,21 +89,22 @@ class ContentLength:
     def __init__(self, limit: int) -> None:
         self._limit = limit
         self._buffer = bytearray()
-        self._length: int | None = None  # of the message whose head was read
-        self._skip = 0  # bytes still to be thrown away
+        self._in_message = False  # whether a head was read
         self._lost = False
+        self._frames = self._read()
 
     def feed(self, data: bytes) -> list[Frame]:
-        frames: list[Frame] = []
-        if self._lost:
-            return frames
-        self._buffer += data
-        while self._step(frames):
-            pass
-        return frames
+        if not self._lost:
+            self._buffer += data
+        found: list[Frame] = []
+        for frame in self._frames:
+            if frame is None:
+                break
+            found.append(frame)
+        return found
 
     def end(self) -> list[Frame]:
-        if self._lost or not (self._length or self._skip or self._buffer.strip()):
+        if self._lost or not (self._in_message or self._buffer.strip()):
             return []
         self._lost = True
         return [FramingFault("the stream ended in the middle of a message", lost=True)]
@@ -113,44 +114,38 @@ class ContentLength:
 
     @property
     def waiting(self) -> bool:
-        return not self._lost and bool(self._length is not None or self._skip or self._buffer)
+        return not self._lost and (self._in_message or bool(self._buffer))
 
-    def _step(self, frames: list[Frame]) -> bool:
-        """Take one thing off the buffer; whether there may be more to take."""
-        if self._skip:
-            dropped = min(self._skip, len(self._buffer))
-            del self._buffer[:dropped]
-            self._skip -= dropped
-            return self._skip == 0 and bool(self._buffer)
-        if self._length is None:
-            return self._head(frames)
-        if len(self._buffer) < self._length:
-            return False
-        frames.append(bytes(self._buffer[: self._length]))
-        del self._buffer[: self._length]
-        self._length = None
-        return True
-
-    def _head(self, frames: list[Frame]) -> bool:
-        blank = len(self._buffer) - len(self._buffer.lstrip(b"\r\n"))
-        del self._buffer[:blank]  # empty lines between messages are ignored
-        end = _HEAD_END.search(self._buffer, 0, _LONGEST_HEAD)
-        if end is None and len(self._buffer) < _LONGEST_HEAD:
-            return False
-        head = bytes(self._buffer[: end.start()]) if end is not None else b""
-        lengths = _LENGTH.findall(head)
-        if end is None or len(lengths) != 1:
-            self._lost = True
-            self._buffer.clear()
-            frames.append(FramingFault("there is no Content-Length where a message should begin", lost=True))
-            return False
-        del self._buffer[: end.end()]
-        if int(lengths[0]) > self._limit:
-            self._skip = int(lengths[0])
-            frames.append(_too_long(self._limit))
-        else:
-            self._length = int(lengths[0])
-        return True
+    def _read(self) -> Iterator[Frame | None]:
+        """All frames that ever come; None where more bytes are needed."""
+        buffer = self._buffer
+        while True:
+            del buffer[: len(buffer) - len(buffer.lstrip(b"\r\n"))]  # empty lines between messages
+            end = _HEAD_END.search(buffer, 0, _LONGEST_HEAD)
+            if end is None and len(buffer) < _LONGEST_HEAD:
+                yield None
+                continue
+            lengths = _LENGTH.findall(bytes(buffer[: end.start()])) if end is not None else []
+            if end is None or len(lengths) != 1:
+                break
+            del buffer[: end.end()]
+            self._in_message, left = True, int(lengths[0])
+            if left > self._limit:
+                yield _too_long(self._limit)
+                while left > len(buffer):  # thrown away
+                    left -= len(buffer)
+                    buffer.clear()
+                    yield None
+            while left > len(buffer):
+                yield None
+            message = bytes(buffer[:left])
+            del buffer[:left]
+            self._in_message = False
+            if int(lengths[0]) <= self._limit:
+                yield message
+        self._lost = True
+        buffer.clear()
+        yield FramingFault("there is no Content-Length where a message should begin", lost=True)
 
 
 class Auto:
