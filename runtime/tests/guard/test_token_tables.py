@@ -266,6 +266,14 @@ def test_no_text_but_the_token_finds_it(text: str) -> None:
     assert (tokens.find(text) is not None) is (text == ALICE)
 
 
+def watched(path: Path, text: str) -> tuple[TokenFile, list[Holders]]:
+    """A token file with that text, and what it tells of holders who are gone."""
+    path.write_text(text)
+    file, told = TokenFile(str(path)), list[Holders]()
+    file.on_gone(told.append)
+    return file, told
+
+
 def test_a_file_that_is_read_again(tmp_path: Path) -> None:
     path = tmp_path / "tokens"
     path.write_text(f"alice {ALICE}\nbob {BOB}\n")
@@ -318,10 +326,7 @@ def test_a_name_is_gone_when_its_last_token_has_expired(tmp_path: Path) -> None:
 
 def test_a_token_that_was_replaced_is_told_though_its_name_stays(tmp_path: Path) -> None:
     path = tmp_path / "tokens"
-    path.write_text(f"alice {ALICE}\nalice {SECOND}\nbob {BOB}\n")
-    file = TokenFile(str(path))
-    told: list[Holders] = []
-    file.on_gone(told.append)
+    file, told = watched(path, f"alice {ALICE}\nalice {SECOND}\nbob {BOB}\n")
     leaked, kept, bob = (file.find(token) for token in (ALICE, SECOND, BOB))
     assert leaked is not None
     assert kept is not None
@@ -337,10 +342,7 @@ def test_a_token_that_was_replaced_is_told_though_its_name_stays(tmp_path: Path)
 @pytest.mark.parametrize("text", ["", "short", "[tokens.a]\ntoken = ", None])
 def test_a_bad_file_changes_nothing(tmp_path: Path, text: str | None) -> None:
     path = tmp_path / "tokens"
-    path.write_text(f"alice {ALICE}\n")
-    file = TokenFile(str(path))
-    told: list[Holders] = []
-    file.on_gone(told.append)
+    file, told = watched(path, f"alice {ALICE}\n")
     if text is None:
         path.unlink()
     else:

@@ -94,16 +94,7 @@ async def _before(end: float, register: Callable[[Callable[[], None]], object]) 
     loop = asyncio.get_running_loop()
     if loop.time() >= end:
         return False
-    told = loop.create_future()
-
-    def tell() -> None:
-        if not told.done():
-            told.set_result(None)
-
-    timer = loop.call_at(end, tell)
-    register(tell)
-    try:
-        await told
-    finally:
-        timer.cancel()
+    told = asyncio.Event()
+    call_within(end - loop.time(), register, told.set)
+    await told.wait()
     return True
