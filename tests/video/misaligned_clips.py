@@ -17,11 +17,10 @@ from acuity.video.alignment.aligner import Aligner
 from acuity.video.alignment.faults import Misalignment
 from acuity.video.alignment.signature import sign
 from acuity.video.pairs.convert import Fit
-from acuity.video.pairs.pair_options import PairOptions
-from acuity.video.pairs.pairing import Pairing, pair_videos
+from acuity.video.pairs.pairing import Pairing
 from acuity.video.picture import Picture, PixelFormat, Signature
 from acuity.video.readers.open import open_video
-from video_clips import y4m_bytes
+from video_clips import pair, y4m_bytes
 
 WIDTH, HEIGHT = 320, 180
 FRAMES = 100
@@ -345,7 +344,7 @@ def is_named_rightly(content: str, fault: Fault, finding: Misalignment | None) -
 
 def paired(ref: Path, dis: Path, **options: Any) -> Pairing:
     """The pairing of two files after its last pair."""
-    pairing = pair_videos(open_video(ref), open_video(dis), options=PairOptions(**options))
+    pairing = pair(ref, dis, **options)
     for _ in pairing:
         pass
     return pairing

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from acuity.child_process import Ended, begin, read_document
-from acuity.text import one_line, shortened
+from acuity.text import one_line, shortened, told
 
 MOST_CHARACTERS: Final = 400
 _QUESTION: Final = (
@@ -169,8 +169,7 @@ def _be_killed_first() -> None:
 
 
 def _words(error: BaseException) -> bytes:
-    text = str(error) or type(error).__name__
-    return one_line(shortened(text, _LONGEST)).encode()
+    return one_line(shortened(told(error), _LONGEST)).encode()
 
 
 if __name__ == "__main__":

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import gc
+import threading
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -51,3 +53,11 @@ def make(clip_of: Make) -> Make:
 def others() -> list[Luma]:
     """Frames of other content."""
     return frames_of("screen")[:15]
+
+
+@pytest.fixture
+def no_threads_left() -> Iterator[None]:
+    """Fails a test that leaves threads that read."""
+    yield
+    gc.collect()
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("acuity-read")]

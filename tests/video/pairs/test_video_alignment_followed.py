@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,8 +12,7 @@ import pytest
 import acuity
 from acuity.errors import PairingError
 from acuity.scoring.report import ScoreReport
-from acuity.video.pairs.pair_options import PairOptions
-from acuity.video.pairs.pairing import Pairing, pair_videos
+from acuity.video.pairs.pairing import Pairing
 from acuity.video.readers.open import open_video
 from misaligned_clips import (
     CASES,
@@ -29,7 +27,7 @@ from misaligned_clips import (
     paired,
     y4m,
 )
-from video_clips import feed
+from video_clips import pair, piped
 
 UNTOLD = "it can't be told where they differ"
 
@@ -272,11 +270,7 @@ def test_auto_pairs_no_frame_with_other_content(
 
 
 def test_auto_needs_files(tmp_path: Path, frames: list[Luma]) -> None:
-    ref, pipe = y4m(tmp_path / "ref.y4m", frames), tmp_path / "pipe"
-    os.mkfifo(pipe)
-    writer = feed(pipe, ref.read_bytes()[:100])
-    readers = open_video(ref), open_video(pipe)
+    ref = y4m(tmp_path / "ref.y4m", frames)
     said = r"align='auto' reads both videos twice, and .* pass a file, or align='off'"
-    with pytest.raises(PairingError, match=said):
-        pair_videos(*readers, options=PairOptions(align="auto"))
-    writer.join()
+    with piped(tmp_path, ref.read_bytes()[:100]) as pipe, pytest.raises(PairingError, match=said):
+        pair(ref, pipe, align="auto")

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import gc
 import json
 import os
-import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,16 +11,13 @@ import numpy as np
 import pytest
 
 from acuity.errors import InputError, NoFramesError, PairingError, TruncatedError
-from acuity.video.pairs.pair_options import PairOptions
 from acuity.video.pairs.pairing import Pairing, pair_videos
 from acuity.video.picture import PixelFormat
 from acuity.video.readers.open import open_video
 from misaligned_clips import encode_luma, frames_of
-from video_clips import encode, feed, number_of, numbered_luma, random_planes, raw_bytes, y4m_bytes
+from video_clips import encode, number_of, numbered_luma, pair, piped, random_planes, raw_bytes, y4m_bytes
 
-
-def pair(ref: Path, dis: Path, **options: Any) -> Pairing:
-    return pair_videos(open_video(ref), open_video(dis), options=PairOptions(**options))
+pytestmark = pytest.mark.usefixtures("no_threads_left")
 
 
 def numbers(pairing: Pairing) -> list[tuple[int, int]]:
@@ -38,13 +32,6 @@ def numbered_y4m(path: Path, count: int, tags: str = "F25:1") -> Path:
     chroma = np.full((32, 48), 128, np.uint8)
     path.write_bytes(y4m_bytes([[numbered_luma(n), chroma, chroma] for n in range(count)], f"W96 H64 {tags}"))
     return path
-
-
-@pytest.fixture(autouse=True)
-def no_threads_left() -> Iterator[None]:
-    yield
-    gc.collect()
-    assert not [thread for thread in threading.enumerate() if thread.name.startswith("acuity-read")]
 
 
 @pytest.fixture(scope="module")
@@ -236,12 +223,9 @@ def test_no_frame_in_common(tmp_path: Path, clips: Path) -> None:
         numbers(pair(clips / "src.mkv", clips / "enc.mp4", skip_dis=31))
     with pytest.raises(NoFramesError, match="no frame in common"):
         numbers(pair(clips / "src.mkv", clips / "enc.mp4", skip_dis=30))
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
-    writer = feed(pipe, numbered_y4m(tmp_path / "short.y4m", 2).read_bytes())
-    with pytest.raises(NoFramesError, match="no frame in common"):
+    short = numbered_y4m(tmp_path / "short.y4m", 2).read_bytes()
+    with piped(tmp_path, short) as pipe, pytest.raises(NoFramesError, match="no frame in common"):
         numbers(pair(clips / "src.y4m", pipe, skip_dis=5))
-    writer.join()
 
 
 def test_swapped_files_get_a_warning(tmp_path: Path, clips: Path) -> None:
@@ -269,17 +253,14 @@ def test_identical_files_get_a_warning(tmp_path: Path, clips: Path) -> None:
 
 
 def test_errors_on_the_way_reach_the_caller(tmp_path: Path, clips: Path) -> None:
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
     data = numbered_y4m(tmp_path / "whole.y4m", 6).read_bytes()
-    writer = feed(pipe, data[:-100])
-    pictures = iter(pair(clips / "src.y4m", pipe))
-    for number in range(5):
-        ref, dis = next(pictures)
-        assert number_of(ref) == number_of(dis) == number
-    with pytest.raises(TruncatedError, match="frame 5"):
-        next(pictures)
-    writer.join()
+    with piped(tmp_path, data[:-100]) as pipe:
+        pictures = iter(pair(clips / "src.y4m", pipe))
+        for number in range(5):
+            ref, dis = next(pictures)
+            assert number_of(ref) == number_of(dis) == number
+        with pytest.raises(TruncatedError, match="frame 5"):
+            next(pictures)
 
 
 def test_leaving_early_stops_the_threads(tmp_path: Path, clips: Path) -> None:

@@ -16,8 +16,8 @@ from acuity.frames.artefacts.measure import (
     Figures,
     Gathered,
     Measure,
+    Strip,
     Tone,
-    strips,
 )
 from acuity.frames.artefacts.other_pictures import (
     BLANK,
@@ -114,7 +114,8 @@ def _measured(frame: ExaminedFrame, grid: Grid) -> dict[str, ArtefactFinding]:
     ref_means, dis_means = grid.means(frame.ref.luma) / level, grid.means(frame.dis.luma) / level
     tone = Tone.between(ref_means, dis_means)
     gathered: dict[str, list[Figures]] = {measure.name: [] for measure in MEASURES}
-    for strip in strips(frame, tone, grid):
+    for rows in grid.strips():
+        strip = Strip(frame, tone, grid, rows)
         for measure in MEASURES:
             figures = measure.gather(strip)
             if figures is not None:

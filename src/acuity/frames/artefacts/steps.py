@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -133,8 +134,8 @@ def _peaks(luma: Plane, axis: int) -> Plane:
 
 
 def _means_down(plane: Plane, starts: list[int]) -> Plane:
-    ends = [*starts[1:], plane.shape[0]]
-    return np.stack([plane[start:end].mean(axis=0) for start, end in zip(starts, ends, strict=True)])
+    bounds = itertools.pairwise([*starts, plane.shape[0]])
+    return np.stack([plane[start:end].mean(axis=0) for start, end in bounds])
 
 
 def _means_across(plane: Plane, starts: list[int]) -> Plane:

@@ -1,6 +1,6 @@
 """PairPlan: how two videos will be compared, by the decisions so far.
 
-The decisions are in colour.py, shape.py, samples.py and clock.py; planning.py takes them in order.
+The decisions are in colour.py, shape.py, clock.py and planning.py, which takes them in order.
 """
 
 from __future__ import annotations

@@ -136,7 +136,7 @@ class Producer:
         pictures = self._from_start(first)
         if self._side.deinterlace is None:
             return pictures
-        from acuity.video.pairs.deinterlace import deinterlaced
+        from acuity.video.pairs.convert import deinterlaced
 
         return deinterlaced(pictures, self._side.info, self._side.deinterlace)
 

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import ctypes
 import re
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from fractions import Fraction
+from functools import cache
 from itertools import islice
-from typing import Final, Protocol, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias
 
 import av
 from av.video.frame import PictureType
 
 from acuity.errors import InputError, TruncatedError, to_set
 from acuity.video.notes import Note, info, warning
-from acuity.video.readers import damage_log
 from acuity.video.readers.av_open import AV_ERRORS, AvFile, choose_stream, known, open_container, reason
 from acuity.video.readers.container_info import UNKNOWN_FRAMES
 from acuity.video.source import Place, Source, open_source
@@ -47,6 +48,38 @@ class DecodedFrame(Protocol):
 
 class UncertainDamage(Exception):
     """Several threads met damage, and may not have marked the pictures that have it."""
+
+
+def listen() -> bool:
+    """Count from now on what FFmpeg's decoders log about damaged pictures, for all decoders of this process.
+
+    A decoder with several threads marks damaged pictures, but it may hand one out before the thread that
+    decodes it has come to the damage. What that thread logs is counted by then. False if PyAV listens to
+    FFmpeg's log, or FFmpeg's function isn't found.
+    """
+    register = _log_setter()
+    if register is None or av.logging.get_level() is not None:
+        return False
+    from acuity import _native
+
+    register(ctypes.c_void_p(_native.DAMAGE_LOG))
+    return True
+
+
+def logged() -> int:
+    """How often damage was logged so far."""
+    from acuity import _native
+
+    return _native.damage_logged()
+
+
+@cache
+def _log_setter() -> Callable[..., Any] | None:
+    """FFmpeg's function that sets the callback of its log, found in a module that is linked to FFmpeg."""
+    try:
+        return ctypes.CDLL(av.logging.__file__).av_log_set_callback
+    except (OSError, AttributeError):
+        return None
 
 
 # Takes a packet, of which the last one is empty. Returns a function that returns the next frame, or None if
@@ -93,8 +126,8 @@ class Decoder:
         self._ahead: deque[av.Packet[av.VideoStream]] = deque()  # read already
         self._demuxer = self.container.demux(self.stream)
         watched = decoded_by is None and self.stream.codec_context.thread_count != 1
-        self._watched = watched and damage_log.listen()
-        self._logged = damage_log.count()
+        self._watched = watched and listen()
+        self._logged = logged()
         self._elsewhere = None if decoded_by is None else decoded_by(self.stream)
 
     def frames(self) -> Iterator[DecodedFrame]:
@@ -120,7 +153,7 @@ class Decoder:
                     self._check_rest(packets)
                 raise
             while (frame := take()) is not None:
-                if self._watched and damage_log.count() != self._logged:
+                if self._watched and logged() != self._logged:
                     self._suspect_damage()
                 if not self._before_start(frame):
                     self._count(frame)
