@@ -81,10 +81,14 @@ def _drawn(
 ) -> tuple[list[PagePicture], str | None]:
     before = identities(request, report)
     check_unchanged(request, before)  # before both are read in vain
-    picks, reason = _picks(request, report, count, tell)
-    picks += _named(report, also)
-    if not picks:
-        return [], reason
+    picks: list[Pick] = []
+    if count:
+        picks, about = pick_worst(request, report, count, _apart(report, count), tell)
+        if not picks and not also:
+            return [], about[0].text
+    results = report.results
+    scores = dict(zip(results.frames, results.columns[results.models[0]].tolist(), strict=True))
+    picks += [Pick(frame, report.time_of(frame), scores[frame]) for frame in also]
     frames = {found.frame: found for found in picks}
     files: dict[int, FrameFiles] = {}
 
@@ -98,7 +102,7 @@ def _drawn(
     drawing = Drawing(request, report, list(frames.values()), take, tell)
     drawing.run()
     check_unchanged(request, before)
-    width, height = report.results.width, report.results.height
+    width, height = results.width, results.height
     pictures = [
         page_picture(
             found,
@@ -109,23 +113,6 @@ def _drawn(
         for found in picks
     ]
     return pictures, None
-
-
-def _picks(
-    request: Request, report: ScoreReport, count: int, tell: Listener
-) -> tuple[list[Pick], str | None]:
-    """The worst frames, and why there are none, if so."""
-    if not count:
-        return [], None
-    picks, about = pick_worst(request, report, count, _apart(report, count), tell)
-    return picks, None if picks else about[0].text
-
-
-def _named(report: ScoreReport, frames: Sequence[int]) -> list[Pick]:
-    """The frames with these numbers."""
-    results = report.results
-    scores = dict(zip(results.frames, results.columns[results.models[0]].tolist(), strict=True))
-    return [Pick(frame, report.time_of(frame), scores[frame]) for frame in frames]
 
 
 def _apart(report: ScoreReport, count: int) -> float:

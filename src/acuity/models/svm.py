@@ -136,9 +136,11 @@ def parse_libsvm(text: str, features: int, fail: Fail) -> SupportVectorRegressio
     if gamma < 0:
         raise fail(f"gamma is {gamma:g}, but it cannot be negative")
     rows = [line for line in lines[first:] if line.strip()]
-    total = _header_count(header, fail)
+    total = _header_number(header, "total_sv", fail)
+    if not (total.is_integer() and 1 <= total <= MAX_SUPPORT_VECTORS):
+        raise fail(f"total_sv must be between 1 and {MAX_SUPPORT_VECTORS}, but it is {total:g}")
     if len(rows) != total:
-        raise fail(f"it announces {total} support vectors but lists {len(rows)}")
+        raise fail(f"it announces {total:.0f} support vectors but lists {len(rows)}")
     coefficients, vectors = _parse_vectors(rows, features, fail)
     return SupportVectorRegression(gamma, rho, coefficients, vectors)
 
@@ -176,13 +178,6 @@ def _header_number(header: dict[str, str], key: str, fail: Fail) -> float:
     if not np.isfinite(number):
         raise fail(f"{key} must be a finite number, but it is {quoted(value)}")
     return number
-
-
-def _header_count(header: dict[str, str], fail: Fail) -> int:
-    total = _header_number(header, "total_sv", fail)
-    if not (total.is_integer() and 1 <= total <= MAX_SUPPORT_VECTORS):
-        raise fail(f"total_sv must be between 1 and {MAX_SUPPORT_VECTORS}, but it is {total:g}")
-    return int(total)
 
 
 def _parse_vectors(

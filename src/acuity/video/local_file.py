@@ -36,7 +36,6 @@ _KINDS: Final = {
     stat.S_IFLNK: "a link that leads to no file",
 }
 
-_CHUNK: Final = 1 << 20
 _LARGE: Final = 64 << 20  # bytes of a file whose digest is worth remembering
 _SETTLED: Final = 2 * 10**9  # nanoseconds after which a change shows in a file's time
 _MOST_DIGESTS: Final = 4096
@@ -174,7 +173,10 @@ def file_digest(path: str, memory: DigestCache | None = None) -> str:
         memory = None
     key = f"digest of {about}"
     known = None if memory is None else memory.document(key)
-    digest = known if isinstance(known, str) else _read_digest(path)
+    digest = known if isinstance(known, str) else ""
+    if not digest:
+        with open(path, "rb", buffering=0, opener=local_opener) as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
     if time.time_ns() - about[2] <= _SETTLED:
         return digest  # another change might leave the same times
     if memory is not None and known is None:
@@ -183,11 +185,3 @@ def file_digest(path: str, memory: DigestCache | None = None) -> str:
         _DIGESTS.pop(next(iter(_DIGESTS)), None)
     _DIGESTS[about] = digest
     return digest
-
-
-def _read_digest(path: str) -> str:
-    digest = hashlib.sha256()
-    with open(path, "rb", buffering=0, opener=local_opener) as file:
-        while chunk := file.read(_CHUNK):
-            digest.update(chunk)
-    return digest.hexdigest()

@@ -231,7 +231,8 @@ class Drift:
         self._counts.append((self._counts[-1] if self._counts else 0) + end - start)
         self._summed = self._first + end
         for windows, lag in self._lags():
-            return self._named(self._first_of(windows), lag)
+            first = 0 if windows == len(self._windows) else self._summed - windows * WINDOW
+            return self._named(first, lag)
         return self._detours.add(self._summed - (end - start), *bands)
 
     def _lags(self) -> Iterator[tuple[int, int]]:
@@ -246,10 +247,6 @@ class Drift:
             least = max(least, _APART_BEHIND) if lag < 0 else least
             if count >= _FEWEST and abs(lag) >= least:
                 yield size, round(lag) or (1 if lag > 0 else -1)
-
-    def _first_of(self, windows: int) -> int:
-        """The first frame of the last so many windows."""
-        return 0 if windows == len(self._windows) else self._summed - windows * WINDOW
 
     def _named(self, start: int, lag: int) -> Misalignment:
         """The fault that makes the videos drift apart: where it is, by the best path through what is kept."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Iterator
-from typing import Self
+from typing import Self, TypeAlias
 
 from acuity.errors import NoFramesError
 from acuity.video.alignment.signature import cells_of, sign
@@ -15,8 +15,11 @@ from acuity.video.pairs.pair_options import PairOptions
 from acuity.video.pairs.pair_plan import PairPlan, Side
 from acuity.video.picture import Picture, PixelFormat
 from acuity.video.readers.file_reads import FileReads, WantedFrames
-from acuity.video.readers.prefetch import Ahead, Prefetch, ReadAhead
+from acuity.video.readers.prefetch import Prefetch, ReadAhead
 from acuity.video.readers.reader import BaseReader, VideoReader
+
+# Pictures that are read ahead, taken in order by one thread.
+Ahead: TypeAlias = Prefetch | FileReads
 
 
 class Producer:

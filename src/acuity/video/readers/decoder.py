@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import re
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -18,7 +17,7 @@ from av.video.frame import PictureType
 from acuity.errors import InputError, TruncatedError, to_set
 from acuity.video.notes import Note, info, warning
 from acuity.video.readers.av_open import AV_ERRORS, AvFile, choose_stream, known, open_container, reason
-from acuity.video.readers.container_info import UNKNOWN_FRAMES
+from acuity.video.readers.container_info import UNKNOWN_FRAMES, tagged_end
 from acuity.video.source import Place, Source, open_source
 
 # With these codecs one packet is one frame, so fewer frames than packets means that some were lost.
@@ -28,7 +27,6 @@ ONE_TO_ONE: Final = frozenset(
 
 _AHEAD_BYTES: Final = 64 << 20  # of the packets that look_ahead() keeps
 _SLACK: Final = Fraction(3, 2)  # frames by which a declared length may be wrong
-_DURATION: Final = re.compile(r"(\d+):(\d\d):(\d\d(?:\.\d+)?)")
 
 
 class DecodedFrame(Protocol):
@@ -313,7 +311,7 @@ class Decoder:
                 f"'{self.path}' ends after {self._demuxed} of the {promised} frames it promises:"
                 " the file is incomplete, so copy or encode it again"
             )
-        expected = _tagged_duration(self.stream) if "matroska" in formats else None
+        expected = tagged_end(self.stream) if "matroska" in formats else None
         rate = known(self.stream.guessed_rate)
         end = None if self._shown is None else self._end_of(*self._shown)
         if expected is not None and rate and end is not None and end < expected - _SLACK / rate:
@@ -321,15 +319,6 @@ class Decoder:
                 f"'{self.path}' ends at {float(end):.3f} s of the {float(expected):.3f} s it promises:"
                 " the file is incomplete, so copy or encode it again"
             )
-
-
-def _tagged_duration(stream: av.VideoStream) -> Fraction | None:
-    """The duration tag that Matroska writers give each stream, as 'HH:MM:SS.nnnnnnnnn'."""
-    match = _DURATION.fullmatch(stream.metadata.get("DURATION", ""))
-    if match is None:
-        return None
-    hours, minutes, seconds = match.groups()
-    return int(hours) * 3600 + int(minutes) * 60 + Fraction(seconds)
 
 
 def measure_packets(
