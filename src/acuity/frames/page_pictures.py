@@ -23,7 +23,7 @@ from acuity.frames.compared import check_unchanged, identities
 from acuity.frames.drawing import Drawing
 from acuity.frames.heat_map import Drawn, difference_picture
 from acuity.frames.pick import Pick, pick_worst
-from acuity.frames.previews import FrameFiles, compressed, rgb_samples, sample_aspect
+from acuity.frames.previews import FrameFiles, compressed, decoded, rgb_samples
 from acuity.frames.report import SCHEMA
 from acuity.frames.request import DEFAULT_APART, MAX_FRAMES, Listener, WorstProgress, nobody
 from acuity.report.page.page_document import PagePicture
@@ -168,16 +168,15 @@ def folder_pictures(
     folder: str | os.PathLike[str],
     scores: Mapping[int, float] | None = None,
     *,
-    count: int = MAX_FRAMES,
     budget: int = BUDGET,
 ) -> list[PagePicture]:
-    """The pictures of at most so many frames, the worst first; raises InputError.
+    """The pictures of the frames in a folder, the worst first; raises InputError.
 
     `scores` are those of the report by frame: pictures of another clip's frames are refused.
     """
     place = Path(folder)
     document = _document(place)
-    entries = document["frames"][:count]
+    entries = document["frames"][:MAX_FRAMES]
     if scores is not None:
         for entry in entries:
             frame, score = entry["frame_index"], entry["vmaf"]
@@ -232,7 +231,7 @@ def _picture(folder: Path, document: dict[str, Any], entry: dict[str, Any], budg
             f"the pictures of frame {entry['frame_index']} in '{folder}' have several sizes: "
             "write them once more with `acuity worst`"
         )
-    made = compressed(frame_pictures(**samples), budget, sample_aspect(files["reference"]))
+    made = compressed(frame_pictures(**samples), budget, decoded(files["reference"])[1])
     size = document["width"], document["height"]
     region = None if document.get("cropped") else shares(entry["region"], *size)
     said = entry["description"]
