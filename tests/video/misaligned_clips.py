@@ -7,7 +7,7 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import av
 import numpy as np
@@ -20,7 +20,7 @@ from acuity.video.pairs.convert import Fit
 from acuity.video.pairs.pairing import Pairing
 from acuity.video.picture import Picture, PixelFormat, Signature
 from acuity.video.readers.open import open_video
-from video_clips import pair, y4m_bytes
+from video_clips import y4m_bytes
 
 WIDTH, HEIGHT = 320, 180
 FRAMES = 100
@@ -340,14 +340,6 @@ def is_named_rightly(content: str, fault: Fault, finding: Misalignment | None) -
         same = finding.kind == fault.kind or (finding.kind in jumps and fault.kind in jumps)
         return same and (finding.lag - fault.lag) % PERIOD == 0
     return (finding.kind, finding.lag) == (fault.kind, fault.lag)
-
-
-def paired(ref: Path, dis: Path, **options: Any) -> Pairing:
-    """The pairing of two files after its last pair."""
-    pairing = pair(ref, dis, **options)
-    for _ in pairing:
-        pass
-    return pairing
 
 
 def left_out(pairing: Pairing) -> list[tuple[int, int, int]]:

@@ -170,3 +170,11 @@ def pair(ref: Path, dis: Path, *, luma_only: bool = False, **options: Any) -> Pa
     """The pairing of two files."""
     readers = (open_video(path, luma_only=luma_only) for path in (ref, dis))
     return pair_videos(*readers, options=PairOptions(**options))
+
+
+def paired(ref: Path, dis: Path, **options: Any) -> Pairing:
+    """The pairing of two files after its last pair."""
+    pairing = pair(ref, dis, **options)
+    for _ in pairing:
+        pass
+    return pairing

@@ -24,10 +24,9 @@ from misaligned_clips import (
     encode_luma,
     frames_of,
     left_out,
-    paired,
     y4m,
 )
-from video_clips import pair, piped
+from video_clips import pair, paired, piped
 
 UNTOLD = "it can't be told where they differ"
 

@@ -12,7 +12,8 @@ import pytest
 from acuity.errors import PairingError
 from acuity.video.pairs.pair_options import PairOptions
 from acuity.video.pairs.pairing import Pairing
-from misaligned_clips import CASES, COUNT, HEIGHT, WIDTH, Luma, Make, encode_luma, left_out, paired, y4m
+from misaligned_clips import CASES, COUNT, HEIGHT, WIDTH, Luma, Make, encode_luma, left_out, y4m
+from video_clips import paired
 
 
 def alignment_notes(pairing: Pairing) -> list[tuple[str, str]]:
