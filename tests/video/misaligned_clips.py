@@ -313,6 +313,23 @@ def signatures(path: Path) -> Iterator[Signature]:
         yield from (sign(picture if fits else step(picture)) for picture in reader)
 
 
+def pan(
+    places: Iterable[float],
+    seed: int = 0,
+    *,
+    cells: tuple[int, int] = (12, 20),
+    waves: int = 30,
+    speed: float = 0.3,
+) -> list[Signature]:
+    """Made-up signatures that change from place to place, as a pan over a textured scene does."""
+    rng = np.random.default_rng(seed)
+    phases, rates = rng.uniform(0, 2 * np.pi, (waves, *cells)), rng.uniform(-speed, speed, waves)
+    return [
+        (12 * np.sin(phases + rates[:, None, None] * place).sum(axis=0) / 4).astype(np.float32)
+        for place in places
+    ]
+
+
 def reference_signatures(frames: Sequence[Luma]) -> list[Signature]:
     return [sign(Picture((luma,), PixelFormat("400", 8))) for luma in frames]
 

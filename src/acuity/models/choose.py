@@ -5,8 +5,6 @@ phones, 1.5 for 4K (3 for consumers). Each has a variant for high frame rates, a
 
 It also says whether a model fits the size of the pictures: a 4K model saturates at 100 on small pictures, and
 a 1080p model is too strict with 2160p at the same distance.
-
-model_digests() has the digests of the files that a request means: a name may stand for a user's own file.
 """
 
 from __future__ import annotations
@@ -98,7 +96,7 @@ def choose(
 
 
 def model_digests(specs: Iterable[str], viewing: str | None) -> dict[str, str]:
-    """The digests of the models' files by name, of all that 'auto' may stand for."""
+    """The digests of the models' files by name, all that 'auto' may stand for; a name may be a user's own."""
     of_auto = _MODEL_BY_DISPLAY.values() if viewing is None else models_for_viewing(viewing)
     names = [name for spec in specs for name in (of_auto if spec == AUTO else [spec])]
     return {name: _model_digest(name) for name in dict.fromkeys(names)}

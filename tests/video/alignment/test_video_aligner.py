@@ -15,21 +15,14 @@ from acuity.video.alignment.aligner import FAR, Aligner
 from acuity.video.alignment.faults import Misalignment
 from acuity.video.picture import Signature
 from effort import examples
-from misaligned_clips import FAULTS, found, frames_of, reference_signatures
+from misaligned_clips import FAULTS, found, frames_of, pan, reference_signatures
 
 CELLS = (18, 32)
 
 
 @functools.lru_cache(maxsize=64)  # making them is most of the work, and tests have few seeds
 def moving(count: int, seed: int = 0, speed: float = 2.0) -> list[Signature]:
-    """A picture that changes from frame to frame, as a pan over a textured scene does."""
-    rng = np.random.default_rng(seed)
-    waves = rng.uniform(0, 2 * np.pi, (40, *CELLS))
-    rates = rng.uniform(-0.1, 0.1, 40) * speed
-    return [
-        (12 * np.sin(waves + rates[:, None, None] * frame).sum(axis=0) / 4).astype(np.float32)
-        for frame in range(count)
-    ]
+    return pan(range(count), seed, cells=CELLS, waves=40, speed=0.1 * speed)
 
 
 def coded(signatures: Sequence[Signature], noise: float = 0.5, seed: int = 9) -> list[Signature]:

@@ -1,8 +1,4 @@
-"""Black bars, other colours, and samples that contradict the range of their video, found in pictures.
-
-`ContentFigures` gathers a few figures of every few pictures of one video, as they were decoded. `remarks()`
-compares those of the two videos.
-"""
+"""Black bars, other colours, and samples that contradict the range of their video, found in pictures."""
 
 from __future__ import annotations
 
