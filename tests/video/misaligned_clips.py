@@ -193,7 +193,7 @@ HARD_CONTENTS: Final[dict[str, Callable[[np.random.Generator], Iterator[Values]]
 }
 
 
-@functools.cache
+@functools.lru_cache(maxsize=16)
 def frames_of(content: str, seed: int = 0) -> list[Luma]:
     """The frames of a content, which no test changes."""
     made = CONTENTS | HARD_CONTENTS
