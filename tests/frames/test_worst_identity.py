@@ -34,44 +34,27 @@ def of_two(ref: Any, dis: Any, **settings: Any) -> Clips:
 
 
 class Case(NamedTuple):
-    """Two clips, the options, and the numbers of the frames that are compared as pair k."""
+    """Two clips, the options, and the number of the frames that are compared as pair k: first + k * step."""
 
     clips: Clips
     options: dict[str, Any]
-    ref_of: Callable[[int], int] = lambda pair: pair
-    dis_of: Callable[[int], int] = lambda pair: pair
+    first: int = 0
+    step: int = 1
 
 
 CASES = {
     "y4m": Case(pair, {}),
     "b-frames": Case(partial(pair, write=X264, suffix="mkv"), {}),
-    "skip": Case(pair, {"skip_ref": 3, "skip_dis": 3}, lambda k: k + 3, lambda k: k + 3),
-    "late start": Case(
-        of_two({}, {"numbers": range(2, FRAMES)}), {"skip_ref": 2}, lambda k: k + 2, lambda k: k + 2
-    ),
+    "skip": Case(pair, {"skip_ref": 3, "skip_dis": 3}, 3),
+    "late start": Case(of_two({}, {"numbers": range(2, FRAMES)}), {"skip_ref": 2}, 2),
     "subsample": Case(pair, {"subsample": 2}),
     "limit": Case(pair, {"frames": 8}),
     "crop": Case(pair, {"crop": "120:90:4:2"}),
     "scaled": Case(of_two({}, {"half": True}), {}),
     # One frame of that size takes a while.
-    "display": Case(
-        pair,
-        {"display": "1080p", "skip_ref": 4, "skip_dis": 4, "frames": 1},
-        lambda k: k + 4,
-        lambda k: k + 4,
-    ),
-    "viewing": Case(
-        pair,
-        {"viewing": "phone", "skip_ref": 9, "skip_dis": 9, "frames": 1},
-        lambda k: k + 9,
-        lambda k: k + 9,
-    ),
-    "rates": Case(
-        of_two({}, {"numbers": range(0, FRAMES, 2)}, rate_ref=50),
-        {"rate": "match"},
-        lambda k: 2 * k,
-        lambda k: 2 * k,
-    ),
+    "display": Case(pair, {"display": "1080p", "skip_ref": 4, "skip_dis": 4, "frames": 1}, 4),
+    "viewing": Case(pair, {"viewing": "phone", "skip_ref": 9, "skip_dis": 9, "frames": 1}, 9),
+    "rates": Case(of_two({}, {"numbers": range(0, FRAMES, 2)}, rate_ref=50), {"rate": "match"}, step=2),
     "no rate": Case(pair, {"align": "off"}),
 }
 
@@ -87,8 +70,7 @@ def test_the_pictures_are_the_frames(case: Case, tmp_path: Path) -> None:
     for frame in found.frames:
         assert frame.score == scores[frame.index]
         shown = read_png(frame.reference), read_png(frame.distorted)
-        assert number_of(shown[0]) == case.ref_of(frame.index)
-        assert number_of(shown[1]) == case.dis_of(frame.index)
+        assert [number_of(png) for png in shown] == [case.first + frame.index * case.step] * 2
         for png, picture in zip(shown, compared[frame.index], strict=True):
             np.testing.assert_array_equal(png, to_rgb8(picture, "smpte170m", centred=ref.suffix == ".y4m"))
 

@@ -99,13 +99,17 @@ def cut_by_edit_list(name: str, count: int, **settings: Any) -> Make:
     return make
 
 
-def beheaded(name: str, part: float, **settings: Any) -> Make:
-    """The maker of a transport stream whose first part is missing, as a recording that began late."""
+def beheaded(name: str, part: float, packets: int | None = None, **settings: Any) -> Make:
+    """The maker of a transport stream whose first part is missing, as a recording that began late.
+
+    With `packets`, so many are missing after that part.
+    """
 
     def make(folder: Path) -> Path:
         data = made(f"whole-{name}", **settings)(folder).read_bytes()
         start = int(len(data) * part) // 188 * 188
-        (folder / name).write_bytes(data[start:])
+        kept = data[start:] if packets is None else data[:start] + data[start + packets * 188 :]
+        (folder / name).write_bytes(kept)
         return folder / name
 
     return make
@@ -113,15 +117,7 @@ def beheaded(name: str, part: float, **settings: Any) -> Make:
 
 def wiped(name: str) -> Make:
     """The maker of a transport stream with a hole."""
-
-    def make(folder: Path) -> Path:
-        data = bytearray(made(f"whole-{name}")(folder).read_bytes())
-        start = len(data) // 2 // 188 * 188
-        del data[start : start + 3 * 188]
-        (folder / name).write_bytes(data)
-        return folder / name
-
-    return make
+    return beheaded(name, 0.5, 3)
 
 
 def joined(name: str, *makes: Make) -> Make:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -16,15 +17,19 @@ from acuity.video.alignment.aligner import Aligner
 from acuity.video.alignment.faults import Misalignment
 from acuity.video.alignment.signature import sign
 from acuity.video.pairs.convert import Fit
+from acuity.video.pairs.pairing import Pairing
 from acuity.video.picture import Picture, PixelFormat, Signature
 from acuity.video.readers.open import open_video
+from video_clips import y4m_bytes
 
 WIDTH, HEIGHT = 320, 180
 FRAMES = 100
+COUNT = 60  # frames of clips that are paired
 PERIOD = 16  # frames after which the repeating content is the same again
 
 Luma = NDArray[np.uint8]
 Values = NDArray[np.float32]
+Make = Callable[..., Path]  # an encode of these frames, made once
 
 
 def texture(rng: np.random.Generator, height: int = HEIGHT, width: int = WIDTH) -> Values:
@@ -188,7 +193,9 @@ HARD_CONTENTS: Final[dict[str, Callable[[np.random.Generator], Iterator[Values]]
 }
 
 
+@functools.lru_cache(maxsize=16)
 def frames_of(content: str, seed: int = 0) -> list[Luma]:
+    """The frames of a content, which no test changes."""
     made = CONTENTS | HARD_CONTENTS
     rng = np.random.default_rng([*made].index(content) + 100 * seed)
     return [np.clip(np.rint(frame), 16, 235).astype(np.uint8, order="C") for frame in made[content](rng)]
@@ -306,6 +313,23 @@ def signatures(path: Path) -> Iterator[Signature]:
         yield from (sign(picture if fits else step(picture)) for picture in reader)
 
 
+def pan(
+    places: Iterable[float],
+    seed: int = 0,
+    *,
+    cells: tuple[int, int] = (12, 20),
+    waves: int = 30,
+    speed: float = 0.3,
+) -> list[Signature]:
+    """Made-up signatures that change from place to place, as a pan over a textured scene does."""
+    rng = np.random.default_rng(seed)
+    phases, rates = rng.uniform(0, 2 * np.pi, (waves, *cells)), rng.uniform(-speed, speed, waves)
+    return [
+        (12 * np.sin(phases + rates[:, None, None] * place).sum(axis=0) / 4).astype(np.float32)
+        for place in places
+    ]
+
+
 def reference_signatures(frames: Sequence[Luma]) -> list[Signature]:
     return [sign(Picture((luma,), PixelFormat("400", 8))) for luma in frames]
 
@@ -333,3 +357,40 @@ def is_named_rightly(content: str, fault: Fault, finding: Misalignment | None) -
         same = finding.kind == fault.kind or (finding.kind in jumps and fault.kind in jumps)
         return same and (finding.lag - fault.lag) % PERIOD == 0
     return (finding.kind, finding.lag) == (fault.kind, fault.lag)
+
+
+def left_out(pairing: Pairing) -> list[tuple[int, int, int]]:
+    """Before which pair frames were left out, and how many of each video."""
+    return [(done.pair, done.leave_out_ref, done.leave_out_dis) for done in pairing.decisions]
+
+
+def y4m(path: Path, frames: Sequence[Luma]) -> Path:
+    chroma = np.full((HEIGHT // 2, WIDTH // 2), 128, np.uint8)
+    planes = [[luma, chroma, chroma] for luma in frames]
+    path.write_bytes(y4m_bytes(planes, f"W{WIDTH} H{HEIGHT} F25:1"))
+    return path
+
+
+# What an encode of COUNT frames shows, what is said of it, and what `auto` leaves out: before which pair, and
+# where.
+CASES: Final[dict[str, tuple[list[int], str, tuple[int, int, int] | None]]] = {
+    "trim_head1": ([*range(1, 60)], r"is 1 frame ahead of .*pass skip_ref=1, or align='auto'", (0, 1, 0)),
+    "trim_head3": ([*range(3, 60)], r"is 3 frames ahead of .*pass skip_ref=3, or align='auto'", (0, 3, 0)),
+    "delay1": ([0, *range(59)], r"is 1 frame behind .*pass skip_dis=1, or align='auto'", (0, 0, 1)),
+    "drop3rd": ([0, 1, 2, *range(4, 60)], r"lost 1 frame at frame 3 .*pass align='auto'", (3, 1, 0)),
+    "drop1pad": ([*range(20), *range(21, 60), 59], r"lost 1 frame at frame 20 .*pass align='auto'", None),
+    "drop1": ([*range(20), *range(21, 60)], r"lost 1 frame at frame 20 .*pass align='auto'", (20, 1, 0)),
+    "dup1": (
+        [*range(21), *range(20, 59)],
+        r"shows a frame twice at frame 2[01] .*pass align='auto'",
+        (21, 0, 1),
+    ),
+    "swap23": (
+        [*range(23), 24, 23, *range(25, 60)],
+        r"frames 23 and 24 of .* in the other order: .*off",
+        None,
+    ),
+    "freeze": ([*range(20), *[20] * 10, *range(30, 60)], r"stands still from frame 21 to 29 while", None),
+    "twice": ([n // 2 for n in range(60)], r"shows every frame of .* twice .*pass align='auto'", None),
+    "half": ([*range(0, 60, 2)], r"only every second frame of .*pass align='auto'", None),
+}

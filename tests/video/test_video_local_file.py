@@ -262,7 +262,6 @@ _KNOWN = {
     ("local_file.py", "open"),
     ("av_open.py", "av.open"),
     ("document.py", "open"),
-    ("file_digest.py", "open"),
     ("plausibility.py", "open"),
 }
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -11,8 +13,11 @@ from typing import Any
 import av
 import numpy as np
 
+from acuity.video.pairs.pair_options import PairOptions
+from acuity.video.pairs.pairing import Pairing, pair_videos
 from acuity.video.picture import Picture, PixelFormat
 from acuity.video.readers.avframes import DIRECT
+from acuity.video.readers.open import open_video
 
 BITS = 6
 WIDTH, HEIGHT = 96, 64
@@ -141,14 +146,35 @@ def all_same(pictures: Iterable[Picture], frames: Sequence[Sequence[np.ndarray]]
     return all(same(picture, planes) for picture, planes in zip(pictures, frames, strict=True))
 
 
-def feed(path: Path, data: bytes) -> threading.Thread:
-    """Write to a named pipe from a thread, in pieces that do not respect frames."""
+@contextlib.contextmanager
+def piped(folder: Path, data: bytes) -> Iterator[Path]:
+    """A named pipe to which a thread writes these bytes, in pieces that do not respect frames."""
+    path = folder / "pipe"
+    if not path.exists():
+        os.mkfifo(path)
 
     def write() -> None:
-        with path.open("wb", buffering=0) as pipe:
+        with contextlib.suppress(BrokenPipeError), path.open("wb", buffering=0) as pipe:  # closed before all
             for start in range(0, len(data), 777):
                 pipe.write(data[start : start + 777])
 
-    thread = threading.Thread(target=write)
+    thread = threading.Thread(target=write, daemon=True)
     thread.start()
-    return thread
+    try:
+        yield path
+    finally:
+        thread.join(20)
+
+
+def pair(ref: Path, dis: Path, *, luma_only: bool = False, **options: Any) -> Pairing:
+    """The pairing of two files."""
+    readers = (open_video(path, luma_only=luma_only) for path in (ref, dis))
+    return pair_videos(*readers, options=PairOptions(**options))
+
+
+def paired(ref: Path, dis: Path, **options: Any) -> Pairing:
+    """The pairing of two files after its last pair."""
+    pairing = pair(ref, dis, **options)
+    for _ in pairing:
+        pass
+    return pairing

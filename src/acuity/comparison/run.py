@@ -25,8 +25,7 @@ from acuity.models.choose import model_digests
 from acuity.scoring.kept_report import can_be_kept, packed, unpacked
 from acuity.scoring.resume import asked
 from acuity.scoring.run import WantedMetrics
-from acuity.video.file_digest import Identity, file_digest, identity
-from acuity.video.local_file import local_size
+from acuity.video.local_file import Identity, file_digest, identity, local_size
 
 if TYPE_CHECKING:
     from acuity.comparison.request import ComparisonRequest

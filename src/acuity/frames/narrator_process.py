@@ -19,9 +19,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from acuity.child_process import Ended, begin, read_document
-from acuity.text import one_line, shortened
+from acuity.text import note, one_line, shortened, told
 
 MOST_CHARACTERS: Final = 400
+_MOST: Final = 1 << 20  # characters of a hint or an answer, however long
 _QUESTION: Final = (
     "This is a frame of a compressed video. {measured}"
     "In one short sentence, say which compression artefacts you see and where in the picture they are."
@@ -34,7 +35,7 @@ _SENTENCES: Final = 2
 
 def question(hint: str) -> str:
     """The question about a picture; `hint` is what was measured in it."""
-    return _QUESTION.format(measured=f"Measured: {_spaced(hint)} " if hint.strip() else "")
+    return _QUESTION.format(measured=f"Measured: {note(hint, _MOST)} " if hint.strip() else "")
 
 
 def cleaned(said: str) -> str:
@@ -43,7 +44,7 @@ def cleaned(said: str) -> str:
     The answer is untrusted: it may repeat text that is in the picture. Reports keep it apart from what was
     measured.
     """
-    text = _spaced(_MARKS.sub(" ", said))
+    text = note(_MARKS.sub(" ", said), _MOST)
     pieces = _ENDS.split(text)
     text = " ".join(pieces[:_SENTENCES])
     if len(text) <= MOST_CHARACTERS:
@@ -53,12 +54,9 @@ def cleaned(said: str) -> str:
 
 def is_enough(said: str) -> bool:
     """Whether more words of the model would be cut off anyway."""
-    return len(said) > 2 * MOST_CHARACTERS or len(_ENDS.split(_spaced(_MARKS.sub(" ", said)))) > _SENTENCES
-
-
-def _spaced(text: str) -> str:
-    """The text with single spaces between words, and nothing that isn't printable."""
-    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    return (
+        len(said) > 2 * MOST_CHARACTERS or len(_ENDS.split(note(_MARKS.sub(" ", said), _MOST))) > _SENTENCES
+    )
 
 
 OPENED: Final = b"O"
@@ -169,8 +167,7 @@ def _be_killed_first() -> None:
 
 
 def _words(error: BaseException) -> bytes:
-    text = str(error) or type(error).__name__
-    return one_line(shortened(text, _LONGEST)).encode()
+    return one_line(shortened(told(error), _LONGEST)).encode()
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ from acuity.frames.compared import check_unchanged, identities
 from acuity.frames.drawing import Drawing
 from acuity.frames.heat_map import Drawn, difference_picture
 from acuity.frames.pick import Pick, pick_worst
-from acuity.frames.previews import FrameFiles, compressed, rgb_samples, sample_aspect
+from acuity.frames.previews import FrameFiles, compressed, decoded, rgb_samples
 from acuity.frames.report import SCHEMA
 from acuity.frames.request import DEFAULT_APART, MAX_FRAMES, Listener, WorstProgress, nobody
 from acuity.report.page.page_document import PagePicture
@@ -81,10 +81,14 @@ def _drawn(
 ) -> tuple[list[PagePicture], str | None]:
     before = identities(request, report)
     check_unchanged(request, before)  # before both are read in vain
-    picks, reason = _picks(request, report, count, tell)
-    picks += _named(report, also)
-    if not picks:
-        return [], reason
+    picks: list[Pick] = []
+    if count:
+        picks, about = pick_worst(request, report, count, _apart(report, count), tell)
+        if not picks and not also:
+            return [], about[0].text
+    results = report.results
+    scores = dict(zip(results.frames, results.columns[results.models[0]].tolist(), strict=True))
+    picks += [Pick(frame, report.time_of(frame), scores[frame]) for frame in also]
     frames = {found.frame: found for found in picks}
     files: dict[int, FrameFiles] = {}
 
@@ -98,7 +102,7 @@ def _drawn(
     drawing = Drawing(request, report, list(frames.values()), take, tell)
     drawing.run()
     check_unchanged(request, before)
-    width, height = report.results.width, report.results.height
+    width, height = results.width, results.height
     pictures = [
         page_picture(
             found,
@@ -109,23 +113,6 @@ def _drawn(
         for found in picks
     ]
     return pictures, None
-
-
-def _picks(
-    request: Request, report: ScoreReport, count: int, tell: Listener
-) -> tuple[list[Pick], str | None]:
-    """The worst frames, and why there are none, if so."""
-    if not count:
-        return [], None
-    picks, about = pick_worst(request, report, count, _apart(report, count), tell)
-    return picks, None if picks else about[0].text
-
-
-def _named(report: ScoreReport, frames: Sequence[int]) -> list[Pick]:
-    """The frames with these numbers."""
-    results = report.results
-    scores = dict(zip(results.frames, results.columns[results.models[0]].tolist(), strict=True))
-    return [Pick(frame, report.time_of(frame), scores[frame]) for frame in frames]
 
 
 def _apart(report: ScoreReport, count: int) -> float:
@@ -181,16 +168,15 @@ def folder_pictures(
     folder: str | os.PathLike[str],
     scores: Mapping[int, float] | None = None,
     *,
-    count: int = MAX_FRAMES,
     budget: int = BUDGET,
 ) -> list[PagePicture]:
-    """The pictures of at most so many frames, the worst first; raises InputError.
+    """The pictures of the frames in a folder, the worst first; raises InputError.
 
     `scores` are those of the report by frame: pictures of another clip's frames are refused.
     """
     place = Path(folder)
     document = _document(place)
-    entries = document["frames"][:count]
+    entries = document["frames"][:MAX_FRAMES]
     if scores is not None:
         for entry in entries:
             frame, score = entry["frame_index"], entry["vmaf"]
@@ -245,7 +231,7 @@ def _picture(folder: Path, document: dict[str, Any], entry: dict[str, Any], budg
             f"the pictures of frame {entry['frame_index']} in '{folder}' have several sizes: "
             "write them once more with `acuity worst`"
         )
-    made = compressed(frame_pictures(**samples), budget, sample_aspect(files["reference"]))
+    made = compressed(frame_pictures(**samples), budget, decoded(files["reference"])[1])
     size = document["width"], document["height"]
     region = None if document.get("cropped") else shares(entry["region"], *size)
     said = entry["description"]

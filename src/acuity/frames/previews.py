@@ -40,7 +40,7 @@ def picture_size(path: Path) -> tuple[int, int]:
 
 def scaled_png(path: Path, width: int) -> Preview:
     """The picture at another width, in square samples; raises InputError."""
-    picture, aspect = _decoded(path)
+    picture, aspect = decoded(path)
     height = max(1, round(picture.height * width / (picture.width * aspect)))
     small = picture.resize((width, height), Image.Resampling.BOX)
     return Preview(rgb_png(np.asarray(small)), width, height)
@@ -48,16 +48,11 @@ def scaled_png(path: Path, width: int) -> Preview:
 
 def rgb_samples(path: Path) -> NDArray[np.uint8]:
     """The samples of a PNG file: rows, columns, RGB; raises InputError."""
-    return np.asarray(_decoded(path)[0])
+    return np.asarray(decoded(path)[0])
 
 
-def sample_aspect(path: Path) -> Fraction:
-    """The shape of the samples of a PNG file, as width to height; raises InputError."""
-    return _decoded(path)[1]
-
-
-def _decoded(path: Path) -> tuple[Image.Image, Fraction]:
-    """The picture in a PNG file, and the shape of its samples; raises InputError."""
+def decoded(path: Path) -> tuple[Image.Image, Fraction]:
+    """The picture in a PNG file, and the shape of its samples, as width to height; raises InputError."""
     try:
         with Image.open(path, formats=["PNG"]) as picture:
             across, down = picture.info.get("aspect", (1, 1))  # samples of a length

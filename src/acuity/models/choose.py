@@ -5,8 +5,6 @@ phones, 1.5 for 4K (3 for consumers). Each has a variant for high frame rates, a
 
 It also says whether a model fits the size of the pictures: a 4K model saturates at 100 on small pictures, and
 a 1080p model is too strict with 2160p at the same distance.
-
-model_digests() has the digests of the files that a request means: a name may stand for a user's own file.
 """
 
 from __future__ import annotations
@@ -21,7 +19,7 @@ from acuity.models.sources import find_model
 from acuity.models.spec import ModelSpec, parse_spec
 from acuity.text import shortened
 from acuity.video.display import is_4k, nearest_display, part_filled
-from acuity.video.file_digest import file_digest
+from acuity.video.local_file import file_digest
 from acuity.video.notes import Note, info
 
 if TYPE_CHECKING:
@@ -31,7 +29,7 @@ AUTO: Final = "auto"
 
 # A 4K display is watched from nearer than a 1080p one.
 # These models read luma only: readers may leave chroma out before the choice is made.
-_MODEL_BY_DISPLAY: Final = {"2160p": "vmaf_4k_v0.6.1", "1080p": "vmaf_v0.6.1"}
+_MODEL_BY_DISPLAY: Final = {"1080p": "vmaf_v0.6.1", "2160p": "vmaf_4k_v0.6.1"}
 
 _VERSION_1: Final = "vmaf_v1.0.16"
 # Frames a second: halfway between 30 and 50, the nearest rates that the two variants are made for.
@@ -97,20 +95,11 @@ def choose(
     return ModelChoice(fast if rate is not None and rate >= _HIGH_RATE else usual, "viewing", reason)
 
 
-_SIZES: Final = ((1920, 1080), (3840, 2160))  # of the displays that 'auto' has a model for
-
-
 def model_digests(specs: Iterable[str], viewing: str | None) -> dict[str, str]:
-    """The digests of the models' files by name, of all that 'auto' may stand for."""
-    names = [name for spec in specs for name in (_of_auto(viewing) if spec == AUTO else [spec])]
+    """The digests of the models' files by name, all that 'auto' may stand for; a name may be a user's own."""
+    of_auto = _MODEL_BY_DISPLAY.values() if viewing is None else models_for_viewing(viewing)
+    names = [name for spec in specs for name in (of_auto if spec == AUTO else [spec])]
     return {name: _model_digest(name) for name in dict.fromkeys(names)}
-
-
-def _of_auto(viewing: str | None) -> list[str]:
-    """The models that 'auto' may stand for, depending on the clip."""
-    if viewing is not None:
-        return list(models_for_viewing(viewing))
-    return [model_for_size(*size) for size in _SIZES]
 
 
 def _model_digest(name: str) -> str:

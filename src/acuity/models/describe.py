@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from acuity.errors import FeatureError, ModelError, PathError
+from acuity.errors import ModelError, PathError
 from acuity.models.document import read_document
-from acuity.models.inputs import ModelFeature
+from acuity.models.inputs import extractor_name
 from acuity.models.load import load_model
-from acuity.models.model import Model, ModelCollection
+from acuity.models.model import ModelCollection
 from acuity.models.sources import Overrides, model_files
 from acuity.models.spec import ModelSpec
 
@@ -54,9 +54,16 @@ def describe_model(path: str | Path, options: Overrides = _NO_OPTIONS) -> dict[s
     return {
         "model_type": model.kind,
         "feature_names": [feature.name for feature in model.features],
-        "features": [_describe_feature(feature) for feature in model.features],
+        "features": [
+            {
+                "name": feature.name,
+                "extractor": extractor_name(feature.name),
+                "options": dict(feature.options),
+            }
+            for feature in model.features
+        ],
         "norm_type": base.scaling.norm_type,
-        "score_range": _score_range(base),
+        "score_range": None if base.clip is None else [base.clip.low, base.clip.high],
         "score_transform": base.transform is not None,
         "bootstrap_models": len(model.members) if isinstance(model, ModelCollection) else 0,
         "usable": not missing,
@@ -91,20 +98,6 @@ def _readable(path: str | Path) -> dict[str, object]:
     except ModelError:
         pass  # the problem is known already
     return found
-
-
-def _describe_feature(feature: ModelFeature) -> dict[str, object]:
-    from acuity.features import extractor_for_feature
-
-    try:
-        extractor: str | None = extractor_for_feature(feature.name).name
-    except FeatureError:
-        extractor = None
-    return {"name": feature.name, "extractor": extractor, "options": dict(feature.options)}
-
-
-def _score_range(model: Model) -> list[float] | None:
-    return [model.clip.low, model.clip.high] if model.clip is not None else None
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ import json
 import math
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from acuity.errors import ModelError, PathError
 from acuity.foreign_json import NestedTooDeeply, parse_json
@@ -15,6 +15,8 @@ from acuity.video.local_file import local_opener, regular_opener
 MAX_BYTES = 64 * 1024 * 1024
 # Integers of more digits are read as floats, which are exact enough and free of Python's limit on digits.
 _LONG_INTEGER = 18
+
+Kind = TypeVar("Kind")
 
 
 class Section(NamedTuple):
@@ -34,32 +36,18 @@ class Section(NamedTuple):
         return self.values.get(key) is not None
 
     def section(self, key: str) -> "Section":
-        value = self._require(key)
-        if not isinstance(value, dict):
-            raise self.fail(key, f"it must be an object, not {_kind(value)}")
+        value = self._of(dict, key, self._require(key), "be an object")
         return Section(self.file, self._path(key), value)
 
     def sections(self, key: str) -> list["Section"]:
-        found = []
-        for i, entry in enumerate(self._list(key)):
-            if not isinstance(entry, dict):
-                raise self.fail(key, f"it must hold objects, not {_kind(entry)}")
-            found.append(Section(self.file, f"{self._path(key)}[{i}]", entry))
-        return found
+        entries = [self._of(dict, key, entry, "hold objects") for entry in self._list(key)]
+        return [Section(self.file, f"{self._path(key)}[{i}]", entry) for i, entry in enumerate(entries)]
 
     def text(self, key: str) -> str:
-        value = self._require(key)
-        if not isinstance(value, str):
-            raise self.fail(key, f"it must be a string, not {_kind(value)}")
-        return value
+        return self._of(str, key, self._require(key), "be a string")
 
     def texts(self, key: str) -> list[str]:
-        found = []
-        for entry in self._list(key):
-            if not isinstance(entry, str):
-                raise self.fail(key, f"it must hold strings, not {_kind(entry)}")
-            found.append(entry)
-        return found
+        return [self._of(str, key, entry, "hold strings") for entry in self._list(key)]
 
     def number(self, key: str) -> float:
         return self._number(key, self._require(key))
@@ -98,9 +86,12 @@ class Section(NamedTuple):
         return self.values[key]
 
     def _list(self, key: str) -> list[object]:
-        value = self._require(key)
-        if not isinstance(value, list):
-            raise self.fail(key, f"it must be a list, not {_kind(value)}")
+        return self._of(list, key, self._require(key), "be a list")
+
+    def _of(self, kind: type[Kind], key: str, value: object, must: str) -> Kind:
+        """The value if it is of a kind; `must` says for people what it must be."""
+        if not isinstance(value, kind):
+            raise self.fail(key, f"it must {must}, not {_kind(value)}")
         return value
 
     def _number(self, key: str, value: object) -> float:

@@ -97,7 +97,7 @@ class ReadsFeatures:
         _check_known(self.features, self.label)
         found: list[tuple[str, dict[str, OptionValue]]] = []
         for feature in self.features:
-            entry = (str(_extractor_name(feature.name)), dict(feature.options))
+            entry = (str(extractor_name(feature.name)), dict(feature.options))
             if entry not in found:
                 found.append(entry)
         return found
@@ -129,7 +129,7 @@ def apply_overrides(
     """
     if not overrides:
         return features
-    providers = [_extractor_name(feature.name) for feature in features]
+    providers = [extractor_name(feature.name) for feature in features]
     used = list(dict.fromkeys(name for name in providers if name is not None))
     if ignored is not None:
         overrides = _usable(overrides, used, ignored)
@@ -174,10 +174,11 @@ def _check_known(features: Iterable[ModelFeature], label: str) -> None:
 
 
 def _unknown(features: Iterable[ModelFeature]) -> list[str]:
-    return [feature.name for feature in features if _extractor_name(feature.name) is None]
+    return [feature.name for feature in features if extractor_name(feature.name) is None]
 
 
-def _extractor_name(feature: str) -> str | None:
+def extractor_name(feature: str) -> str | None:
+    """The extractor that provides a feature; None if none does here."""
     from acuity.features import extractor_for_feature
 
     try:

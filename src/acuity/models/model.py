@@ -35,10 +35,6 @@ class LinearRescale:
     def normalise(self, features: Array) -> Array:
         return self.slopes * features + self.intercepts
 
-    def normalise_feature(self, index: int, values: Array) -> Array:
-        result: Array = self.slopes[index] * values + self.intercepts[index]
-        return result
-
     def restore_feature(self, index: int, nodes: Array) -> Array:
         result: Array = (nodes - self.intercepts[index]) / self.slopes[index]
         return result
@@ -63,9 +59,8 @@ class ChromaCorrection(NamedTuple):
         missing = scaling.restore_feature(self.chroma, nodes[:, self.chroma]) == 0.0
         luma = scaling.restore_feature(self.luma, nodes[:, self.luma])
         guess = (-self.parameter * luma) + self.parameter
-        nodes[:, self.chroma] = np.where(
-            missing, scaling.normalise_feature(self.chroma, guess), nodes[:, self.chroma]
-        )
+        guess = scaling.slopes[self.chroma] * guess + scaling.intercepts[self.chroma]
+        nodes[:, self.chroma] = np.where(missing, guess, nodes[:, self.chroma])
 
 
 class ScoreTransform(NamedTuple):

@@ -79,7 +79,8 @@ def parse_spec(text: str) -> ModelSpec:
     values: dict[str, str] = {}
     overrides: dict[str, dict[str, str]] = {}
     if "=" not in first and first not in _FLAGS:
-        values["path" if _looks_like_path(first) else "version"] = first
+        is_path = first.endswith(".json") or "/" in first or "\\" in first
+        values["path" if is_path else "version"] = first
     else:
         rest.insert(0, first)
     for item in rest:
@@ -96,10 +97,6 @@ def parse_spec(text: str) -> ModelSpec:
             extractor, option = _override_target(key, text)
             overrides.setdefault(extractor, {})[option] = value
     return _build(text, values, overrides)
-
-
-def _looks_like_path(text: str) -> bool:
-    return text.endswith(".json") or "/" in text or "\\" in text
 
 
 def _override_target(key: str, text: str) -> tuple[str, str]:

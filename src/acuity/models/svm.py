@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acuity.errors import ModelError
+from acuity.text import quoted
 
 Array = NDArray[np.float64]
 
@@ -135,9 +136,11 @@ def parse_libsvm(text: str, features: int, fail: Fail) -> SupportVectorRegressio
     if gamma < 0:
         raise fail(f"gamma is {gamma:g}, but it cannot be negative")
     rows = [line for line in lines[first:] if line.strip()]
-    total = _header_count(header, fail)
+    total = _header_number(header, "total_sv", fail)
+    if not (total.is_integer() and 1 <= total <= MAX_SUPPORT_VECTORS):
+        raise fail(f"total_sv must be between 1 and {MAX_SUPPORT_VECTORS}, but it is {total:g}")
     if len(rows) != total:
-        raise fail(f"it announces {total} support vectors but lists {len(rows)}")
+        raise fail(f"it announces {total:.0f} support vectors but lists {len(rows)}")
     coefficients, vectors = _parse_vectors(rows, features, fail)
     return SupportVectorRegression(gamma, rho, coefficients, vectors)
 
@@ -150,7 +153,7 @@ def _parse_header(lines: list[str], fail: Fail) -> tuple[dict[str, str], int]:
         if key == "SV":
             break
         if key not in _READ | _IGNORED:
-            raise fail(f"the libsvm text has an unknown header line {_excerpt(line)}")
+            raise fail(f"the libsvm text has an unknown header line {quoted(line)}")
         if key in header:
             raise fail(f"the libsvm text gives {key} twice")
         header[key] = value.strip()
@@ -159,7 +162,7 @@ def _parse_header(lines: list[str], fail: Fail) -> tuple[dict[str, str], int]:
     for key, expected in _EXPECTED.items():
         found = header.get(key)
         if found != expected:
-            given = "missing" if found is None else _excerpt(found)
+            given = "missing" if found is None else quoted(found)
             raise fail(f"{key} must be {expected}, but it is {given}")
     return header, lines.index(line) + 1
 
@@ -173,15 +176,8 @@ def _header_number(header: dict[str, str], key: str, fail: Fail) -> float:
     except ValueError:
         number = np.nan
     if not np.isfinite(number):
-        raise fail(f"{key} must be a finite number, but it is {_excerpt(value)}")
+        raise fail(f"{key} must be a finite number, but it is {quoted(value)}")
     return number
-
-
-def _header_count(header: dict[str, str], fail: Fail) -> int:
-    total = _header_number(header, "total_sv", fail)
-    if not (total.is_integer() and 1 <= total <= MAX_SUPPORT_VECTORS):
-        raise fail(f"total_sv must be between 1 and {MAX_SUPPORT_VECTORS}, but it is {total:g}")
-    return int(total)
 
 
 def _parse_vectors(
@@ -209,11 +205,7 @@ def _parse_vectors(
         except ModelError:
             raise
         except ValueError:
-            raise fail(f"support vector {number + 1} cannot be read: {_excerpt(row)}") from None
+            raise fail(f"support vector {number + 1} cannot be read: {quoted(row)}") from None
     if not (np.isfinite(coefficients).all() and np.isfinite(vectors).all()):
         raise fail("a support vector holds a number that is not finite")
     return coefficients, vectors
-
-
-def _excerpt(text: str, limit: int = 40) -> str:
-    return repr(text if len(text) <= limit else text[:limit] + "…")

@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from acuity.video.file_digest import Identity, identity
+from acuity.video.local_file import Identity, identity
 
 if TYPE_CHECKING:
     from acuity.scoring.metrics import Headline

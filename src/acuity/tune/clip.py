@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from acuity.errors import InputError, NoFramesError, TuneError, to_give
 from acuity.tune.encoders.hdr10 import Hdr10, read_hdr10
-from acuity.video.file_digest import DigestCache, file_digest
+from acuity.video.local_file import DigestCache, file_digest
 from acuity.video.pairs.convert import Turn
 from acuity.video.picture import Picture
 from acuity.video.readers.open import OpenOptions, RawGeometry, open_as

@@ -14,7 +14,7 @@ from typing import Final
 from urllib.parse import quote, urljoin, urlsplit, urlunsplit
 
 from acuity.errors import InputError
-from acuity.video.source import Source
+from acuity.video.source import Source, reason
 
 TIMEOUT: Final = 30.0  # seconds without a byte
 _MAX_REDIRECTS: Final = 5
@@ -151,7 +151,4 @@ class HttpSource(Source):
 
 
 def _reason(error: Exception) -> str:
-    if isinstance(error, TimeoutError):
-        return f"nothing came for {TIMEOUT:g} s"
-    text = error.strerror if isinstance(error, OSError) else None
-    return (text or str(error) or type(error).__name__).strip().lower()
+    return f"nothing came for {TIMEOUT:g} s" if isinstance(error, TimeoutError) else reason(error)

@@ -7,10 +7,12 @@ does no harm. Pipes, devices and standard input are refused then, because no pat
 
 from __future__ import annotations
 
+import hashlib
 import os
 import stat
+import time
 from collections.abc import Callable
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias
 
 from acuity.errors import PathError
 
@@ -33,6 +35,12 @@ _KINDS: Final = {
     stat.S_IFBLK: "a device",
     stat.S_IFLNK: "a link that leads to no file",
 }
+
+_LARGE: Final = 64 << 20  # bytes of a file whose digest is worth remembering
+_SETTLED: Final = 2 * 10**9  # nanoseconds after which a change shows in a file's time
+_MOST_DIGESTS: Final = 4096
+Identity = tuple[str, int, int, int, int]
+_DIGESTS: Final[dict[Identity, str]] = {}  # of the files that this process has read
 
 _guard: Guard | None = None
 
@@ -103,8 +111,6 @@ def fingerprint(path: str | os.PathLike[str]) -> dict[str, Any] | None:
     size = local_size(path)
     if size is None:
         return None
-    import hashlib
-
     digest = hashlib.sha256()
     try:
         with open(path, "rb", opener=local_opener) as file:
@@ -141,3 +147,41 @@ def _status(path: str | os.PathLike[str]) -> os.stat_result:
         return os.fstat(fd)
     finally:
         os.close(fd)
+
+
+class DigestCache(Protocol):
+    """Remembers documents by key; a cache file is one."""
+
+    def document(self, key: str) -> Any: ...
+
+    def remember(self, key: str, document: Any) -> None: ...
+
+
+def identity(path: str) -> Identity:
+    """A key that changes when the file does: its path, size, times and inode; raises OSError."""
+    status = os.stat(path)
+    # The time of the last change of the inode can't be set back, as that of the bytes can.
+    return os.path.abspath(path), status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino
+
+
+def file_digest(path: str, memory: DigestCache | None = None) -> str:
+    """SHA-256 of a file's bytes, remembered while its size, times and inode stay the same."""
+    about = identity(path)
+    if about in _DIGESTS:
+        return _DIGESTS[about]
+    if about[1] < _LARGE:
+        memory = None
+    key = f"digest of {about}"
+    known = None if memory is None else memory.document(key)
+    digest = known if isinstance(known, str) else ""
+    if not digest:
+        with open(path, "rb", buffering=0, opener=local_opener) as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+    if time.time_ns() - about[2] <= _SETTLED:
+        return digest  # another change might leave the same times
+    if memory is not None and known is None:
+        memory.remember(key, digest)
+    while len(_DIGESTS) >= _MOST_DIGESTS:
+        _DIGESTS.pop(next(iter(_DIGESTS)), None)
+    _DIGESTS[about] = digest
+    return digest

@@ -6,12 +6,13 @@ the machine nor on a library: golden digits belong to them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from acuity.video import buffers
 from acuity.video.picture import Picture, PixelFormat
 
 _TRAVEL: Final = 256  # how far the window moves over the canvas
@@ -20,17 +21,16 @@ _SCALES: Final = ((1, 5.0), (3, 10.0), (16, 24.0), (64, 40.0))
 
 Canvas = NDArray[np.floating[Any]]
 Integers = NDArray[np.int64]
-Allocate = Callable[[int], NDArray[np.uint8]]
 
 
 def moving_pairs(
-    width: int, height: int, depth: int, frames: int, allocate: Allocate | None = None
+    width: int, height: int, depth: int, frames: int, allocate: buffers.Allocate | None = None
 ) -> Iterator[tuple[Picture, Picture]]:
     """Pairs of a 4:2:0 picture and a degraded one, in memory that `allocate` gives by its size in bytes."""
     form = PixelFormat("420", depth)
     luma, *chroma = form.plane_shapes(width, height)
     canvas = _texture(width + _TRAVEL, height + _TRAVEL, seed=width)
-    take = allocate or _plain
+    take = allocate or buffers.allocate
     for index in range(frames):
         planes = [_window(canvas, luma, index)]
         planes += [_chroma(canvas, shape, width, index, turn) for turn, shape in enumerate(chroma, 1)]
@@ -76,11 +76,7 @@ def triangle(value: Integers, period: int) -> Integers:
     return np.abs(value % period - period // 2)
 
 
-def _plain(size: int) -> NDArray[np.uint8]:
-    return np.empty(size, np.uint8)
-
-
-def _picture(planes: list[Canvas], form: PixelFormat, allocate: Allocate) -> Picture:
+def _picture(planes: list[Canvas], form: PixelFormat, allocate: buffers.Allocate) -> Picture:
     top = (1 << form.depth) - 1
     samples = []
     for plane in planes:

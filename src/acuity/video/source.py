@@ -233,6 +233,11 @@ def _poller(fd: int) -> select.poll:
     return poller
 
 
+def reason(error: Exception) -> str:
+    """The short reason that the system or FFmpeg gives."""
+    return str(getattr(error, "strerror", None) or str(error) or type(error).__name__).strip().lower()
+
+
 def name_of(place: Place) -> str:
     return place.path if isinstance(place, Source) else os.fspath(place)
 

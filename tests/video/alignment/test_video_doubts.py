@@ -9,6 +9,7 @@ from acuity.errors import PairingError
 from acuity.video.alignment.doubts import Doubts, points_apart
 from acuity.video.alignment.path import Solver
 from acuity.video.picture import Signature
+from misaligned_clips import pan
 
 CELLS = (12, 20)
 LOST = 50
@@ -16,13 +17,7 @@ LOST = 50
 
 def slow_between(first: int, last: int, step: float) -> list[Signature]:
     """100 pictures of a pan, which goes on by `step` of a frame's motion from `first` to `last`."""
-    rng = np.random.default_rng(0)
-    waves, rates = rng.uniform(0, 2 * np.pi, (30, *CELLS)), rng.uniform(-0.3, 0.3, 30)
-    places = np.cumsum([step if first <= n <= last else 1.0 for n in range(100)])
-    return [
-        (12 * np.sin(waves + rates[:, None, None] * place).sum(axis=0) / 4).astype(np.float32)
-        for place in places
-    ]
+    return pan(np.cumsum([step if first <= n <= last else 1.0 for n in range(100)]))
 
 
 def doubt_by_frame(ref: list[Signature]) -> np.ndarray:

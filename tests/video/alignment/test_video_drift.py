@@ -20,14 +20,8 @@ from misaligned_clips import (
     signatures,
 )
 
-SHOWN = {
-    "clean": [*range(FRAMES)],
-    "delay1": FAULTS["delay1"].shown(FRAMES),
-    "head1": FAULTS["head1"].shown(FRAMES),
-    "head3": FAULTS["head3"].shown(FRAMES),
-    "drop1": FAULTS["drop1"].shown(FRAMES),
-    "dup1": FAULTS["dup1"].shown(FRAMES),
-}
+SHOWN = {name: FAULTS[name].shown(FRAMES) for name in ("delay1", "head1", "head3", "drop1", "dup1")}
+SHOWN["clean"] = [*range(FRAMES)]
 NAMES = {name: (fault.kind, fault.lag) for name, fault in FAULTS.items()}
 
 

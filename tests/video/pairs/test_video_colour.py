@@ -11,17 +11,12 @@ import pytest
 
 import acuity
 from acuity.errors import PairingError
-from acuity.video.pairs.pair_options import PairOptions
 from acuity.video.pairs.pairing import Pairing, pair_videos
-from acuity.video.readers.open import OpenOptions, RawGeometry, open_as, open_video
+from acuity.video.readers.open import OpenOptions, RawGeometry, open_as
 from colour_clips import MATRICES, SIZE, colours, rgb_clip, to_yuv, yuv_clip
-from video_clips import y4m_bytes
+from video_clips import pair, y4m_bytes
 
 RGB = [colours(number) for number in range(2)]
-
-
-def pair(ref: Path, dis: Path, **options: str) -> Pairing:
-    return pair_videos(open_video(ref), open_video(dis), options=PairOptions(**options))  # type: ignore[arg-type]
 
 
 def apart(pairing: Pairing) -> float:

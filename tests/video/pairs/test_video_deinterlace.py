@@ -10,11 +10,9 @@ import av
 import numpy as np
 import pytest
 
-from acuity.video.pairs.pair_options import PairOptions
-from acuity.video.pairs.pairing import Pairing, pair_videos
-from acuity.video.readers.open import open_video
+from acuity.video.pairs.pairing import Pairing
 from colour_clips import clip
-from video_clips import y4m_bytes
+from video_clips import pair, y4m_bytes
 
 WIDTH, HEIGHT, FRAMES = 160, 96, 6
 
@@ -49,10 +47,6 @@ def x264(path: Path, lumas: list[np.ndarray], order: str) -> Path:
     return clip(
         path, frames, codec="libx264", pix_fmt="yuv420p", options={"qp": "0", "x264-params": f"{order}=1"}
     )
-
-
-def pair(ref: Path, dis: Path, **options: str) -> Pairing:
-    return pair_videos(open_video(ref), open_video(dis), options=PairOptions(**options))  # type: ignore[arg-type]
 
 
 def apart(pairing: Pairing) -> float:

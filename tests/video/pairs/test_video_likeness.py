@@ -13,7 +13,7 @@ import pytest
 
 import acuity
 from acuity.errors import PairingError
-from acuity.video.pairs.colours import Colours
+from acuity.video.pairs.content import Colours
 from acuity.video.pairs.likeness import Likeness
 from acuity.video.picture import Picture, PixelFormat
 from acuity.video.readers.avframes import FILTERS

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import threading
 from pathlib import Path
 
 import pytest
@@ -12,7 +10,7 @@ from acuity.errors import FormatError, InputError, PairingError
 from acuity.video.pairs.open_pair import open_pair
 from acuity.video.picture import PixelFormat
 from acuity.video.readers.open import OpenOptions, RawGeometry, open_video
-from video_clips import encode, random_planes, raw_bytes, y4m_bytes
+from video_clips import encode, piped, random_planes, raw_bytes, y4m_bytes
 
 FRAMES = [random_planes(PixelFormat("420", 8), 16, 10, seed) for seed in range(3)]
 GEOMETRY = RawGeometry(16, 10, "420", 8)
@@ -50,14 +48,11 @@ def test_geometry_is_about_what_does_not_say_its_own_size(
 
 
 def test_with_geometry_a_pipe_is_raw(folder: Path) -> None:
-    pipe = folder / "pipe"
-    os.mkfifo(pipe)
-    writer = threading.Thread(target=pipe.write_bytes, args=(raw_bytes(FRAMES),))
-    writer.start()
-    first, second = open_pair(folder / "ref.yuv", pipe, GEOMETRY, OPTIONS)
-    with first, second:
-        assert [sum(1 for _ in reader) for reader in (first, second)] == [3, 3]
-    writer.join()
+    with piped(folder, raw_bytes(FRAMES)) as pipe:
+        readers = open_pair(folder / "ref.yuv", pipe, GEOMETRY, OPTIONS)
+        assert [sum(1 for _ in reader) for reader in readers] == [3, 3]
+    for reader in readers:
+        reader.close()
 
 
 def test_geometry_for_a_file_that_says_it_itself_is_refused(folder: Path) -> None:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import gc
 import os
-import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +13,12 @@ from acuity.errors import AcuityError, TruncatedError
 from acuity.video.pairs import producer
 from acuity.video.pairs.lone_video import LoneVideo
 from acuity.video.pairs.pair_options import PairOptions
-from acuity.video.pairs.pairing import Pairing, pair_videos
 from acuity.video.readers.open import open_video
 from acuity.video.readers.prefetch import ReadAhead
 from acuity.video.readers.y4m import Y4mReader
-from video_clips import number_of, numbered_luma, y4m_bytes
+from video_clips import number_of, numbered_luma, pair, y4m_bytes
+
+pytestmark = pytest.mark.usefixtures("no_threads_left")
 
 WIDTH, HEIGHT = 384, 216  # large enough for several threads
 COUNT = 40
@@ -42,18 +40,6 @@ def clips(tmp_path_factory: pytest.TempPathFactory) -> Path:
     clip(folder / "fast.y4m", list(range(COUNT)), tags="F50:1")
     clip(folder / "small.y4m", list(range(COUNT)), width=WIDTH - 48)
     return folder
-
-
-@pytest.fixture(autouse=True)
-def no_threads_left() -> Iterator[None]:
-    yield
-    gc.collect()
-    assert not [thread for thread in threading.enumerate() if thread.name.startswith("acuity-read")]
-
-
-def pair(ref: Path, dis: Path, *, luma_only: bool = False, **options: Any) -> Pairing:
-    readers = (open_video(path, luma_only=luma_only) for path in (ref, dis))
-    return pair_videos(*readers, options=PairOptions(**options))
 
 
 def everything(ref: Path, dis: Path, **options: Any) -> tuple[list[Any], ...]:

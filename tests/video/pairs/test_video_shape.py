@@ -13,11 +13,9 @@ from av.video.reformatter import Interpolation
 
 from acuity.errors import PairingError
 from acuity.video.display import fill, is_4k, part_filled
-from acuity.video.pairs.pair_options import PairOptions
-from acuity.video.pairs.pairing import Pairing, pair_videos
-from acuity.video.readers.open import open_video
 from colour_clips import clip, colours, to_yuv, yuv_clip
 from misaligned_clips import encode_luma, frames_of
+from video_clips import pair
 
 WIDTH, HEIGHT = 320, 180
 LOSSLESS = {"codec": "libx264", "pix_fmt": "yuv420p", "options": {"qp": "0"}}
@@ -50,10 +48,6 @@ def barred(plane: np.ndarray, rows: int = 0, columns: int = 0) -> np.ndarray:
 def scaled(plane: np.ndarray, width: int, height: int) -> np.ndarray:
     frame = av.VideoFrame.from_ndarray(plane, "gray")
     return frame.reformat(width, height, interpolation=Interpolation.BICUBIC).to_ndarray()
-
-
-def pair(ref: Path, dis: Path, **options: Any) -> Pairing:
-    return pair_videos(open_video(ref), open_video(dis), options=PairOptions(**options))
 
 
 SOURCE = [luma(number) for number in range(3)]

@@ -8,10 +8,7 @@ from pathlib import Path
 import pytest
 
 from acuity.video.pairs.clock import PairTimes
-from acuity.video.pairs.pair_options import PairOptions
-from acuity.video.pairs.pairing import Pairing, pair_videos
-from acuity.video.readers.open import open_video
-from video_clips import encode
+from video_clips import encode, paired
 
 
 def test_an_even_rate_needs_no_times() -> None:
@@ -28,18 +25,11 @@ def test_uneven_times_count_from_the_first() -> None:
     assert [timeline.at(pair) for pair in range(5)] == [0.0, 0.5, None, 2.0, 2.0]
 
 
-def played(ref: Path, dis: Path, **options: object) -> Pairing:
-    pairing = pair_videos(open_video(ref), open_video(dis), options=PairOptions(**options))  # type: ignore[arg-type]
-    for _ in pairing:
-        pass
-    return pairing
-
-
 def test_the_times_of_a_pair(tmp_path: Path) -> None:
     slow, fast = encode(tmp_path / "slow.mkv", frames=10), encode(tmp_path / "fast.mkv", frames=20, rate=50)
-    assert played(slow, slow, skip_ref=5, skip_dis=5).timeline.at(1) == pytest.approx(6 / 25)
-    assert played(fast, slow, rate="match").timeline.at(2) == pytest.approx(2 / 25)
+    assert paired(slow, slow, skip_ref=5, skip_dis=5).timeline.at(1) == pytest.approx(6 / 25)
+    assert paired(fast, slow, rate="match").timeline.at(2) == pytest.approx(2 / 25)
     ticks = [0, 1, 2, 5, 6, 9, 10, 14, 15, 20]
     uneven = encode(tmp_path / "uneven.mkv", frames=10, ticks=ticks)
-    timeline = played(uneven, uneven).timeline
+    timeline = paired(uneven, uneven).timeline
     assert [timeline.at(n) for n in range(10)] == pytest.approx([tick / 25 for tick in ticks], abs=0.002)

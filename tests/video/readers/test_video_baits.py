@@ -5,6 +5,7 @@ The kernel is asked whether the other file was opened, and a port whether anybod
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 from collections.abc import Iterator
@@ -44,10 +45,16 @@ def asked(request: pytest.FixtureRequest) -> Iterator[list[str]]:
     restrict(None)
 
 
-def write(bait: Bait, name: str, data: bytes) -> Path:
+@contextlib.contextmanager
+def laid(bait: Bait, port: PortCanary, name: str, data: bytes) -> Iterator[Path]:
+    """A file with these bytes; fails if anybody goes where it points."""
     path = bait.folder / name
     path.write_bytes(data)
-    return path
+    with FileCanary(bait.clip) as canary:
+        yield path
+        assert not canary.touched
+    assert not port.touched
+    path.unlink()
 
 
 def read_all(path: Path) -> int:
@@ -61,15 +68,11 @@ def test_it_is_refused_and_nobody_goes_there(
     bait: Bait, port: PortCanary, asked: list[str], name: str, suffix: str
 ) -> None:
     own, content = BAITS[name]
-    path = write(bait, f"bait{own if suffix == 'its-own' else suffix}", content(bait))
-    with FileCanary(bait.clip) as canary:
-        with pytest.raises(InputError) as caught:
-            read_all(path)
-        assert not canary.touched
-    assert not port.touched
+    file = f"bait{own if suffix == 'its-own' else suffix}"
+    with laid(bait, port, file, content(bait)) as path, pytest.raises(InputError) as caught:
+        read_all(path)
     assert str(path) in str(caught.value)
     assert set(asked) <= {str(path)}
-    path.unlink()
 
 
 @pytest.mark.parametrize("how", ["ranges", "chunked"])
@@ -91,13 +94,9 @@ def test_from_a_server_nobody_goes_there(bait: Bait, port: PortCanary, name: str
 def test_references_that_ffmpeg_takes_no_notice_of(
     bait: Bait, port: PortCanary, asked: list[str], name: str
 ) -> None:
-    path = write(bait, "bait.mov", IGNORED[name](bait))
-    with FileCanary(bait.clip) as canary:
+    with laid(bait, port, "bait.mov", IGNORED[name](bait)) as path:
         assert read_all(path) == 4  # its own frames
-        assert not canary.touched
-    assert not port.touched
     assert set(asked) <= {str(path)}
-    path.unlink()
 
 
 LIVE: dict[str, dict[str, str]] = {
@@ -128,20 +127,16 @@ def test_each_wall_holds_alone(
     monkeypatch.chdir(bait.folder)
     real = av.open
     monkeypatch.setattr(av, "open", lambda file, **options: real(file, **{**options, **changed}))
-    path = write(bait, f"bait{BAITS[name][0]}", BAITS[name][1](bait))
-    with FileCanary(bait.clip) as canary:
-        with pytest.raises(InputError):
-            read_all(path)
-        assert not canary.touched
-    assert not port.touched
-    path.unlink()
+    with laid(bait, port, f"bait{BAITS[name][0]}", BAITS[name][1](bait)) as path, pytest.raises(InputError):
+        read_all(path)
 
 
 @pytest.mark.parametrize("name", LIVE)
 def test_the_baits_work_on_others(bait: Bait, name: str) -> None:
     """FFmpeg left to itself does open the other file, so the tests above prove something."""
-    path = write(bait, f"bait{BAITS[name][0]}", BAITS[name][1](bait))
-    beside = write(bait, "bait.sub", bait.clip.read_bytes())
+    path, beside = bait.folder / f"bait{BAITS[name][0]}", bait.folder / "bait.sub"
+    path.write_bytes(BAITS[name][1](bait))
+    beside.write_bytes(bait.clip.read_bytes())
     with FileCanary(bait.clip, beside) as canary:
         try:
             with av.open(str(path), container_options=LIVE[name]) as container:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from acuity.errors import FormatError, InputError, TruncatedError
-from acuity.video.readers import damage_log
+from acuity.video.readers import decoder
 from acuity.video.readers.container import ContainerReader
 from damaged_clip import FRAGILE, damage, packet_at
 from everyday_clips import wiped
@@ -95,16 +95,16 @@ def test_a_hole_is_named_by_its_place_however_many_threads_decode(tmp_path: Path
 
 def test_what_decoders_log_about_damage_is_counted(tmp_path: Path) -> None:
     path = damage(encode(tmp_path / "clip.mp4", frames=40, options={"x264-params": FRAGILE}), 20)
-    before = damage_log.count()
+    before = decoder.logged()
     with ContainerReader(path, threads=4) as reader, pytest.raises(InputError, match="frame 20 of"):
         list(reader)
-    assert damage_log.count() > before
+    assert decoder.logged() > before
     av.logging.set_level(av.logging.ERROR)
     try:
-        assert not damage_log.listen()  # PyAV has the log
+        assert not decoder.listen()  # PyAV has the log
     finally:
         av.logging.set_level(None)
-    assert damage_log.listen()
+    assert decoder.listen()
 
 
 @pytest.mark.parametrize("logged_at", [0, 1, 17, 39])
@@ -118,7 +118,7 @@ def test_after_damage_that_threads_may_not_have_marked_one_decodes_alone(
     with ContainerReader(path, threads=1) as reader:
         expected = [(picture.pts, picture.luma.copy()) for picture in reader][start:]
     asked = itertools.count(-1)  # when it is opened, and then before each frame
-    monkeypatch.setattr(damage_log, "count", lambda: int(next(asked) >= logged_at))
+    monkeypatch.setattr(decoder, "logged", lambda: int(next(asked) >= logged_at))
     with ContainerReader(path, threads=4) as reader:
         reader.seek(start)
         found = [(picture.pts, picture.luma.copy()) for picture in reader]
@@ -135,8 +135,8 @@ def test_one_thread_goes_on_after_a_jump_to_a_keyframe(
     with ContainerReader(path, threads=4) as reader:
         reader.seek(90)
         assert reader.read() is not None
-        before = damage_log.count()
-        monkeypatch.setattr(damage_log, "count", lambda: before + 1)
+        before = decoder.logged()
+        monkeypatch.setattr(decoder, "logged", lambda: before + 1)
         found = [(picture.pts, number_of(picture)) for picture in reader]
     assert found == [(number / 25, number % 64) for number in range(91, 120)]  # a picture shows six bits
 

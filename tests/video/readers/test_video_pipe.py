@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import os
 import select
@@ -14,12 +13,10 @@ import pytest
 
 from acuity.errors import FormatError, InputError, NoFramesError
 from acuity.video import source
-from acuity.video.pairs.pair_options import PairOptions
-from acuity.video.pairs.pairing import pair_videos
-from acuity.video.readers import damage_log
+from acuity.video.readers import decoder
 from acuity.video.readers.open import open_video
 from acuity.video.readers.reader import BaseReader
-from video_clips import encode, feed, number_of
+from video_clips import encode, number_of, pair, piped
 
 PATIENCE = 20.0
 FRAGMENTED = {"movflags": "frag_keyframe+empty_moov"}
@@ -35,12 +32,6 @@ CLIPS = [
 ]
 
 
-@pytest.fixture
-def pipe(tmp_path: Path) -> Path:
-    os.mkfifo(tmp_path / "pipe")
-    return tmp_path / "pipe"
-
-
 def described(reader: BaseReader) -> list[object]:
     info = reader.info
     return [info.width, info.height, info.format, info.rate, info.variable_rate, info.codec, info.full_range]
@@ -48,47 +39,41 @@ def described(reader: BaseReader) -> list[object]:
 
 @pytest.mark.parametrize(("name", "codec", "options"), CLIPS)
 def test_a_pipe_gives_the_file_s_pictures(
-    tmp_path: Path, pipe: Path, name: str, codec: str, options: dict[str, str]
+    tmp_path: Path, name: str, codec: str, options: dict[str, str]
 ) -> None:
     path = encode(tmp_path / name, codec=codec, frames=40, container_options=options)
-    writer = feed(pipe, path.read_bytes())
-    with open_video(path) as file, open_video(pipe) as piped:
-        assert described(piped) == described(file)
-        assert not piped.info.seekable
-        for number, (one, other) in enumerate(zip(file, piped, strict=True)):
+    with open_video(path) as file, piped(tmp_path, path.read_bytes()) as pipe, open_video(pipe) as stream:
+        assert described(stream) == described(file)
+        assert not stream.info.seekable
+        for number, (one, other) in enumerate(zip(file, stream, strict=True)):
             assert number_of(other) == number
             assert one.pts == other.pts
             assert all(map(np.array_equal, one.planes, other.planes))
-        assert file.notes == piped.notes == []
-    writer.join(PATIENCE)
+        assert file.notes == stream.notes == []
 
 
 def test_damage_that_threads_may_not_have_marked_is_told(
-    tmp_path: Path, pipe: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = encode(tmp_path / "clip.mkv", frames=20)
-    writer = feed(pipe, path.read_bytes())
     asked = itertools.count()
-    monkeypatch.setattr(damage_log, "count", lambda: next(asked) // 8)
-    with open_video(pipe) as piped:
-        assert [number_of(picture) for picture in piped] == list(range(20))
-    writer.join()
-    (note,) = piped.notes
+    monkeypatch.setattr(decoder, "logged", lambda: next(asked) // 8)
+    with piped(tmp_path, path.read_bytes()) as pipe, open_video(pipe) as stream:
+        assert [number_of(picture) for picture in stream] == list(range(20))
+    (note,) = stream.notes
     assert (note.level, note.code) == ("warning", "damaged")
     assert note.text.endswith("pipe' may be damaged near frame 7, and it can't be read again to find out")
 
 
 @pytest.mark.parametrize("name", ["clip.mkv", "clip.ts"])
-def test_a_variable_rate_is_noticed(tmp_path: Path, pipe: Path, name: str) -> None:
+def test_a_variable_rate_is_noticed(tmp_path: Path, name: str) -> None:
     path = encode(tmp_path / name, ticks=[0, 1, 2, 3, 7, 8, 9, 15, 16, 17])
-    writer = feed(pipe, path.read_bytes())
-    with open_video(pipe) as reader:
+    with piped(tmp_path, path.read_bytes()) as pipe, open_video(pipe) as reader:
         assert reader.info.variable_rate
         assert len(list(reader)) == 10
-    writer.join(PATIENCE)
 
 
-def test_avi_as_it_is_written_to_a_pipe(tmp_path: Path, pipe: Path) -> None:
+def test_avi_as_it_is_written_to_a_pipe(tmp_path: Path) -> None:
     """Its header promises 2^30 frames, because it can't be completed at the end."""
     path = encode(tmp_path / "clip.avi", codec="mpeg4", frames=40)
     data = bytearray(path.read_bytes())
@@ -97,18 +82,17 @@ def test_avi_as_it_is_written_to_a_pipe(tmp_path: Path, pipe: Path) -> None:
         at = data.index(tag) + offset
         assert data[at : at + 4] == count
         data[at : at + 4] = (1 << 30).to_bytes(4, "little")
-    writer = feed(pipe, bytes(data))
-    with open_video(pipe) as reader:
+    with piped(tmp_path, bytes(data)) as pipe, open_video(pipe) as reader:
         assert reader.info.frames is None
         assert [number_of(picture) for picture in reader] == list(range(40))
-    writer.join()
 
 
 @pytest.mark.parametrize("name", ["clip.mp4", "clip.mov"])
-def test_an_index_at_the_end_is_refused(tmp_path: Path, pipe: Path, name: str) -> None:
+def test_an_index_at_the_end_is_refused(tmp_path: Path, name: str) -> None:
+    said = r"index comes after its frames.*\+faststart"
     data = encode(tmp_path / name).read_bytes()
-    with pytest.raises(FormatError, match=r"index comes after its frames.*\+faststart"):
-        open_pipe(pipe, data)
+    with piped(tmp_path, data) as pipe, pytest.raises(FormatError, match=said):
+        open_video(pipe)
 
 
 @pytest.mark.parametrize(
@@ -120,43 +104,25 @@ def test_an_index_at_the_end_is_refused(tmp_path: Path, pipe: Path, name: str) -
         (np.random.default_rng(0).bytes(50_000), FormatError, "pass width=, height="),
     ],
 )
-def test_what_is_no_container(pipe: Path, data: bytes, error: type[InputError], says: str) -> None:
-    with pytest.raises(error, match=says):
-        open_pipe(pipe, data)
+def test_what_is_no_container(tmp_path: Path, data: bytes, error: type[InputError], says: str) -> None:
+    with piped(tmp_path, data) as pipe, pytest.raises(error, match=says):
+        open_video(pipe)
 
 
-def open_pipe(pipe: Path, data: bytes) -> None:
-    """Open a pipe that may be closed before all was written."""
-
-    def write() -> None:
-        with pipe.open("wb", buffering=0) as end, contextlib.suppress(BrokenPipeError):
-            end.write(data)
-
-    writer = threading.Thread(target=write)
-    writer.start()
-    try:
-        open_video(pipe).close()
-    finally:
-        writer.join(PATIENCE)
-
-
-def test_a_truncated_pipe_is_refused(tmp_path: Path, pipe: Path) -> None:
+def test_a_truncated_pipe_is_refused(tmp_path: Path) -> None:
     data = encode(tmp_path / "clip.mp4", frames=40, container_options={"movflags": "faststart"}).read_bytes()
-    writer = feed(pipe, data[: len(data) * 3 // 4])
-    with open_video(pipe) as reader, pytest.raises(InputError, match="of the 40 frames it promises"):
+    said = pytest.raises(InputError, match="of the 40 frames it promises")
+    with piped(tmp_path, data[: len(data) * 3 // 4]) as pipe, open_video(pipe) as reader, said:
         list(reader)
-    writer.join(PATIENCE)
 
 
-def test_frames_are_skipped_and_nothing_is_read_twice(tmp_path: Path, pipe: Path) -> None:
+def test_frames_are_skipped_and_nothing_is_read_twice(tmp_path: Path) -> None:
     path = encode(tmp_path / "clip.mkv", frames=10)
-    writer = feed(pipe, path.read_bytes())
-    options = PairOptions(skip_ref=3, skip_dis=3, align="off")
-    with pair_videos(open_video(path), open_video(pipe), options=options) as pairing:
-        assert [(number_of(ref), number_of(dis)) for ref, dis in pairing] == [(n, n) for n in range(3, 10)]
-    writer.join(PATIENCE)
-    writer = feed(pipe, path.read_bytes())
-    with open_video(pipe) as reader:
+    with piped(tmp_path, path.read_bytes()) as pipe:
+        pairing = pair(path, pipe, skip_ref=3, skip_dis=3, align="off")
+        numbers = [(number_of(ref), number_of(dis)) for ref, dis in pairing]
+    assert numbers == [(n, n) for n in range(3, 10)]
+    with piped(tmp_path, path.read_bytes()) as pipe, open_video(pipe) as reader:
         reader.seek(4)
         picture = reader.read()
         assert picture is not None
@@ -164,13 +130,14 @@ def test_frames_are_skipped_and_nothing_is_read_twice(tmp_path: Path, pipe: Path
         with pytest.raises(InputError, match="can only be read once, from its start"):
             reader.seek(0)
         assert len(list(reader)) == 5
-    writer.join(PATIENCE)
 
 
 def test_a_reader_that_waits_for_its_writer_can_be_closed(
-    tmp_path: Path, pipe: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = encode(tmp_path / "clip.mkv", codec="ffv1", frames=500, size=(32, 16))
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
     data = path.read_bytes()
     written, waiting, done = threading.Event(), threading.Event(), threading.Event()
 

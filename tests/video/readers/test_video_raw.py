@@ -13,11 +13,22 @@ from hypothesis import strategies as st
 from acuity.errors import InputError, NoFramesError, TruncatedError
 from acuity.video.picture import PixelFormat
 from acuity.video.readers.raw import RawReader
-from video_clips import all_same, feed, random_planes, raw_bytes, same
+from video_clips import all_same, piped, random_planes, raw_bytes, same
 
 FORMATS = st.builds(
     PixelFormat, st.sampled_from(["400", "420", "422", "444"]), st.sampled_from([8, 10, 12, 16])
 )
+
+
+YUV420 = PixelFormat("420", 8)
+Frames = list[list[np.ndarray]]
+
+
+def clip(folder: Path, format: PixelFormat, size: tuple[int, int], count: int) -> tuple[Path, Frames]:
+    """A file of so many frames, and the frames."""
+    frames = [random_planes(format, *size, seed) for seed in range(count)]
+    (folder / "clip.yuv").write_bytes(raw_bytes(frames))
+    return folder / "clip.yuv", frames
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -55,9 +66,7 @@ def test_a_geometry_that_the_name_contradicts_is_a_warning(tmp_path: Path) -> No
 
 def test_seeking_is_exact_in_any_order(tmp_path: Path) -> None:
     format = PixelFormat("420", 10)
-    frames = [random_planes(format, 7, 5, seed) for seed in range(9)]
-    path = tmp_path / "clip.yuv"
-    path.write_bytes(raw_bytes(frames))
+    path, frames = clip(tmp_path, format, (7, 5), 9)
     with RawReader(path, 7, 5, format) as reader:
         for number in (8, 0, 3, 4, 4, 2):
             reader.seek(number)
@@ -72,22 +81,16 @@ def test_seeking_is_exact_in_any_order(tmp_path: Path) -> None:
 
 
 def test_luma_only_leaves_chroma_out(tmp_path: Path) -> None:
-    format = PixelFormat("420", 8)
-    frames = [random_planes(format, 7, 5, seed) for seed in range(4)]
-    path = tmp_path / "clip.yuv"
-    path.write_bytes(raw_bytes(frames))
-    with RawReader(path, 7, 5, format, luma_only=True) as reader:
+    path, frames = clip(tmp_path, YUV420, (7, 5), 4)
+    with RawReader(path, 7, 5, YUV420, luma_only=True) as reader:
         pictures = list(reader)
     assert all(same(p, planes[:1]) for p, planes in zip(pictures, frames, strict=True))
-    assert pictures[0].format == format
+    assert pictures[0].format == YUV420
 
 
 def test_buffers_are_used_again_but_never_while_a_picture_lives(tmp_path: Path) -> None:
-    format = PixelFormat("420", 8)
-    frames = [random_planes(format, 64, 64, seed) for seed in range(40)]
-    path = tmp_path / "clip.yuv"
-    path.write_bytes(raw_bytes(frames))
-    with RawReader(path, 64, 64, format) as reader:
+    path, frames = clip(tmp_path, YUV420, (64, 64), 40)
+    with RawReader(path, 64, 64, YUV420) as reader:
         kept = [next(iter(reader)) for _ in range(20)]
         assert all_same(kept, frames[:20])
         del kept
@@ -114,7 +117,7 @@ def test_an_empty_file_has_no_frames(tmp_path: Path) -> None:
     path = tmp_path / "clip.yuv"
     path.touch()
     with pytest.raises(NoFramesError, match="empty"):
-        RawReader(path, 16, 16, PixelFormat("420", 8))
+        RawReader(path, 16, 16, YUV420)
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
@@ -123,31 +126,24 @@ def test_a_file_that_may_not_be_read(tmp_path: Path) -> None:
     path.write_bytes(bytes(384))
     path.chmod(0)
     with pytest.raises(InputError, match="permissions"):
-        RawReader(path, 16, 16, PixelFormat("420", 8))
+        RawReader(path, 16, 16, YUV420)
 
 
 def test_a_pipe_is_read_as_a_stream(tmp_path: Path) -> None:
     format = PixelFormat("422", 10)
     frames = [random_planes(format, 31, 17, seed) for seed in range(5)]
-    path = tmp_path / "pipe"
-    os.mkfifo(path)
-    writer = feed(path, raw_bytes(frames))
-    with RawReader(path, 31, 17, format) as reader:
+    with piped(tmp_path, raw_bytes(frames)) as path, RawReader(path, 31, 17, format) as reader:
         assert reader.info.frames is None
         assert not reader.info.seekable
         assert all_same(reader, frames)
         with pytest.raises(InputError, match="pipe"):
             reader.seek(0)
-    writer.join()
 
 
 @pytest.mark.parametrize(
     ("size", "error"), [(0, NoFramesError), (100, TruncatedError), (384 + 7, TruncatedError)]
 )
 def test_a_pipe_that_ends_too_early(tmp_path: Path, size: int, error: type[Exception]) -> None:
-    path = tmp_path / "pipe"
-    os.mkfifo(path)
-    writer = feed(path, bytes(size))
-    with RawReader(path, 16, 16, PixelFormat("420", 8)) as reader, pytest.raises(error, match="pipe"):
+    said = pytest.raises(error, match="pipe")
+    with piped(tmp_path, bytes(size)) as path, RawReader(path, 16, 16, YUV420) as reader, said:
         list(reader)
-    writer.join()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from fractions import Fraction
 from pathlib import Path
 
@@ -14,7 +13,7 @@ from hypothesis import strategies as st
 from acuity.errors import FormatError, InputError, NoFramesError, TruncatedError
 from acuity.video.picture import PixelFormat
 from acuity.video.readers.y4m import COLOURS, MAX_LINE, Y4mReader, frame_line_length, parse_header
-from video_clips import all_same, feed, random_planes, same, y4m_bytes
+from video_clips import all_same, piped, random_planes, same, y4m_bytes
 
 
 def write(tmp_path: Path, data: bytes) -> Path:
@@ -119,13 +118,10 @@ def test_seeking_with_plain_lines(tmp_path: Path, luma_only: bool) -> None:
 def test_a_pipe_is_read_as_a_stream(tmp_path: Path, lines: list[bytes]) -> None:
     format = PixelFormat("444", 8)
     frames = [random_planes(format, 33, 9, seed) for seed in range(7)]
-    path = tmp_path / "pipe"
-    os.mkfifo(path)
-    writer = feed(path, y4m_bytes(frames, "W33 H9 C444", lambda i: lines[i % len(lines)]))
-    with Y4mReader(path) as reader:
+    data = y4m_bytes(frames, "W33 H9 C444", lambda i: lines[i % len(lines)])
+    with piped(tmp_path, data) as path, Y4mReader(path) as reader:
         assert (reader.info.frames, reader.info.seekable) == (None, False)
         assert all_same(reader, frames)
-    writer.join()
 
 
 def clip(count: int = 3) -> bytes:
@@ -141,15 +137,11 @@ def test_a_truncated_file_is_refused_on_opening(tmp_path: Path, cut: int) -> Non
 
 
 def test_a_truncated_pipe_gives_its_whole_frames_first(tmp_path: Path) -> None:
-    path = tmp_path / "pipe"
-    os.mkfifo(path)
-    writer = feed(path, clip()[:-10])
-    with Y4mReader(path) as reader:
+    with piped(tmp_path, clip()[:-10]) as path, Y4mReader(path) as reader:
         pictures = iter(reader)
         assert next(pictures).width == next(pictures).width == 8
         with pytest.raises(TruncatedError, match="middle of frame 2"):
             next(pictures)
-    writer.join()
 
 
 def test_damage_between_frames(tmp_path: Path) -> None:

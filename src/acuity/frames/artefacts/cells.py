@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
@@ -121,8 +122,7 @@ class Grid:
     def __init__(self, width: int, height: int) -> None:
         self.width, self.height = width, height
         side = max(2, round(max(width, height) / _CELLS_ACROSS / TILE)) * TILE
-        self.columns = _starts(width, side)
-        self.rows = _starts(height, side)
+        self.columns, self.rows = ([*range(0, max(length - side, 0) + 1, side)] for length in (width, height))
 
     @property
     def small(self) -> bool:
@@ -156,23 +156,16 @@ class Grid:
         )
 
 
-def _starts(length: int, side: int) -> list[int]:
-    count = max(1, length // side)
-    return [number * side for number in range(count)]
-
-
-def cell_sums(plane: NDArray[np.generic], rows: list[int], columns: list[int]) -> NDArray[np.float64]:
-    """Sums between starts of rows and columns; float64, because cells can have many samples."""
-    ends = [*rows[1:], plane.shape[0]]
-    # Sums over an axis are several times faster than reduceat over it.
-    down = [plane[start:end].sum(axis=0, dtype=np.float32) for start, end in zip(rows, ends, strict=True)]
-    return np.add.reduceat(np.stack(down), columns, axis=1, dtype=np.float64)
-
-
 def cell_means(plane: NDArray[np.generic], rows: list[int], columns: list[int]) -> Plane:
+    """The means between starts of rows and columns."""
     height, width = plane.shape
+    bounds = itertools.pairwise([*rows, height])
+    # Sums over an axis are several times faster than reduceat over it.
+    down = [plane[start:end].sum(axis=0, dtype=np.float32) for start, end in bounds]
+    # float64, because cells can have many samples
+    sums = np.add.reduceat(np.stack(down), columns, axis=1, dtype=np.float64)
     counts = np.outer(np.diff([*rows, height]), np.diff([*columns, width]))
-    return np.asarray(cell_sums(plane, rows, columns) / counts, np.float32)
+    return np.asarray(sums / counts, np.float32)
 
 
 def smoothed(cells: Plane) -> Plane:

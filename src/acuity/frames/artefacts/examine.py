@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from acuity.frames.artefacts.cells import WHOLE, Box, Grid, Plane, place_of, smoothed
+from acuity.frames.artefacts.cells import WHOLE, Box, Grid, place_of, smoothed
 from acuity.frames.artefacts.detail import Blur, BrightnessShift, ColourShift, ContrastChange, Noise, Ringing
 from acuity.frames.artefacts.findings import Anchors, ArtefactFinding, Examination
 from acuity.frames.artefacts.measure import (
@@ -16,8 +16,8 @@ from acuity.frames.artefacts.measure import (
     Figures,
     Gathered,
     Measure,
+    Strip,
     Tone,
-    strips,
 )
 from acuity.frames.artefacts.other_pictures import (
     BLANK,
@@ -51,14 +51,10 @@ def explained(results: dict[str, CellFigures]) -> dict[str, CellFigures]:
     for cause, effect, enough, share in EXPLANATIONS:
         if cause in left and effect in left:
             taken = np.minimum(smoothed(left[cause].cells) / np.float32(enough), 1) * np.float32(share)
-            left[effect] = _reduced(left[effect], 1 - taken)
+            figure, before = left[effect]
+            cells, total = before * (1 - taken), float(before.sum())
+            left[effect] = CellFigures(figure * float(cells.sum()) / total if total > 0 else 0.0, cells)
     return left
-
-
-def _reduced(measured: CellFigures, kept: Plane) -> CellFigures:
-    cells = measured.cells * kept
-    total = float(measured.cells.sum())
-    return CellFigures(measured.figure * float(cells.sum()) / total if total > 0 else 0.0, cells)
 
 
 MEASURES: Final[tuple[Measure, ...]] = (
@@ -114,7 +110,8 @@ def _measured(frame: ExaminedFrame, grid: Grid) -> dict[str, ArtefactFinding]:
     ref_means, dis_means = grid.means(frame.ref.luma) / level, grid.means(frame.dis.luma) / level
     tone = Tone.between(ref_means, dis_means)
     gathered: dict[str, list[Figures]] = {measure.name: [] for measure in MEASURES}
-    for strip in strips(frame, tone, grid):
+    for rows in grid.strips():
+        strip = Strip(frame, tone, grid, rows)
         for measure in MEASURES:
             figures = measure.gather(strip)
             if figures is not None:

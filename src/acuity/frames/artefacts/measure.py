@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final, NamedTuple
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from acuity.features.extractor import Pair
 from acuity.frames.artefacts.cells import Grid, Plane, Rows, cell_means
 from acuity.frames.artefacts.findings import Anchors
+from acuity.video.alignment.geometry import halved
 from acuity.video.picture import Picture, Samples
 
 
@@ -186,18 +187,6 @@ class Strip:
         rows = [start >> octave for start in self.row_starts]
         columns = [start >> octave for start in self.grid.columns]
         return cell_means(plane[inner], rows, columns)
-
-
-def strips(frame: ExaminedFrame, tone: Tone, grid: Grid) -> Iterator[Strip]:
-    for rows in grid.strips():
-        yield Strip(frame, tone, grid, rows)
-
-
-def halved(plane: Plane) -> Plane:
-    """Means of two by two; an odd last row or column is left out."""
-    height, width = plane.shape[0] & ~1, plane.shape[1] & ~1
-    rows = plane[0:height:2] + plane[1:height:2]
-    return (rows[:, 0:width:2] + rows[:, 1:width:2]) * np.float32(0.25)
 
 
 def _detail(plane: Plane) -> Plane:

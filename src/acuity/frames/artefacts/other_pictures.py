@@ -16,9 +16,8 @@ from acuity.frames.artefacts.measure import (
     Gathered,
     Measure,
     Strip,
-    halved,
 )
-from acuity.video.alignment.geometry import LEAST_GAIN, squared_error, transformation
+from acuity.video.alignment.geometry import LEAST_GAIN, halved, squared_error, transformation
 from acuity.video.picture import Samples
 
 BLANK: Final = "blank"

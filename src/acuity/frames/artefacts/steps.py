@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -133,8 +134,8 @@ def _peaks(luma: Plane, axis: int) -> Plane:
 
 
 def _means_down(plane: Plane, starts: list[int]) -> Plane:
-    ends = [*starts[1:], plane.shape[0]]
-    return np.stack([plane[start:end].mean(axis=0) for start, end in zip(starts, ends, strict=True)])
+    bounds = itertools.pairwise([*starts, plane.shape[0]])
+    return np.stack([plane[start:end].mean(axis=0) for start, end in bounds])
 
 
 def _means_across(plane: Plane, starts: list[int]) -> Plane:
@@ -212,7 +213,10 @@ class Banding(Measure):
         # Steps that are too large for CAMBI are in its range when contrast is a quarter.
         coarse = _kernel(grid, _COARSE_DEPTH, frame.eotf)
         if coarse is not None:
-            ref, dis = (_quarter_contrast(luma, depth) for luma in (frame.ref.luma, frame.dis.luma))
+            ref, dis = (  # with a level of 8 bits as a step of 10 bits
+                ((luma >> (depth - 8)) + np.uint16(_MIDDLE)).astype(np.uint16)
+                for luma in (frame.ref.luma, frame.dis.luma)
+            )
             more, more_cells = _added(coarse, ref, dis, grid)
             figure, cells = figure + more, cells + more_cells
         return CellFigures(figure, cells)
@@ -238,11 +242,6 @@ def _kernel(grid: Grid, depth: int, eotf: str) -> _native.Cambi | None:
         steps=visible_steps(eotf, cambi.number("tvi_threshold"), 0.0, _LARGEST_STEP),
         heatmaps=True,
     )
-
-
-def _quarter_contrast(luma: Samples, depth: int) -> NDArray[np.uint16]:
-    """Luma with a level of 8 bits as a step of 10 bits."""
-    return ((luma >> (depth - 8)) + np.uint16(_MIDDLE)).astype(np.uint16)
 
 
 def _added(kernel: _native.Cambi, ref: Samples, dis: Samples, grid: Grid) -> tuple[float, Plane]:

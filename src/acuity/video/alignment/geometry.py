@@ -201,18 +201,18 @@ def _octaves(plane: NDArray[Any]) -> list[Plane]:
     """A picture and its halves, the finest first, smoothed a little, because points lie between samples."""
     octaves = [_finest(plane)]
     while max(octaves[-1].shape) > _COARSEST and min(octaves[-1].shape) >= _SMALLEST:
-        octaves.append(_halved(octaves[-1]))
+        octaves.append(halved(octaves[-1]))
     return [_smooth(octave) for octave in octaves]
 
 
 def _finest(plane: NDArray[Any]) -> Plane:
     found = plane.astype(np.float32)
     while found.size > _FINEST:
-        found = _halved(found)
+        found = halved(found)
     return found
 
 
-def _halved(plane: Plane) -> Plane:
+def halved(plane: Plane) -> Plane:
     """Means of two by two; an odd last row or column is left out."""
     height, width = plane.shape[0] & ~1, plane.shape[1] & ~1
     rows = plane[0:height:2] + plane[1:height:2]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any, Final
@@ -10,6 +11,7 @@ from acuity.errors import PairingError, Remedy, to_set
 from acuity.video.alignment.aligner import Aligner
 from acuity.video.alignment.faults import Misalignment
 from acuity.video.alignment.geometry import Transformation
+from acuity.video.alignment.path import Solver
 from acuity.video.notes import Note, warning
 from acuity.video.pairs.likeness import LIKELY, Brightness, Likeness, moved, relit, zoomed
 from acuity.video.pairs.pair_plan import PairPlan
@@ -235,3 +237,55 @@ class Watch:
             off = to_set("align", "off")
             raise PairingError(f"{said}: undo that first, or pass ", off, " to compare them all the same")
         self._notes.append(warning(GEOMETRY, f"{said}: the score is that of pictures that don't coincide"))
+
+
+Take = Callable[[], Picture | None]
+
+
+class Straight:
+    """Tries frames of the same number as pairs, beside what is solved: videos may be compared as they are."""
+
+    def __init__(self, solver: Solver) -> None:
+        self._solver = solver
+        self.aligner = Aligner()
+        self._found = False  # whether they were found not to match
+        self.pairs = 0
+
+    def add(self) -> None:
+        """Take in the frames that both videos have now."""
+        ref, dis = self._solver.ref, self._solver.dis
+        if self.pairs < max(ref.first, dis.first):  # the videos are too far apart
+            self._found = True
+        while not self._found and self.pairs < min(ref.first + len(ref), dis.first + len(dis)):
+            self._pair(ref.signatures[self.pairs - ref.first], dis.signatures[self.pairs - dis.first])
+
+    def goes_on(self, ref: Take, dis: Take, most: int) -> bool:
+        """Whether they pass the test to the end, where nothing else can be decided."""
+        solver = self._solver
+        if self._found or solver.foreign or self.pairs < max(solver.ref.first, solver.dis.first):
+            return False
+        sides = tuple(
+            itertools.chain(side.signatures[self.pairs - side.first :], _signatures(iter(take, None)))
+            for side, take in ((solver.ref, ref), (solver.dis, dis))
+        )
+        for one, other in itertools.zip_longest(*sides):
+            if most and self.pairs >= most:
+                break
+            if one is None or other is None:
+                return False
+            self._pair(one, other)
+        return self._passes()
+
+    def holds(self, most: int) -> bool:
+        """Whether both videos have the same number of frames, and these pass the test."""
+        ends = [side.first + len(side) for side in (self._solver.ref, self._solver.dis)]
+        same = ends[0] == ends[1] == self.pairs or bool(most)
+        return same and self._solver.straight and not self._solver.foreign and self._passes()
+
+    def _passes(self) -> bool:
+        found = None if self._found else self.aligner.end()
+        return not self._found and (found is None or found.kind == "frozen")
+
+    def _pair(self, ref: Signature, dis: Signature) -> None:
+        self.pairs += 1
+        self._found = self.aligner.add(ref, dis) is not None or self._found

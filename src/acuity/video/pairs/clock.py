@@ -1,8 +1,4 @@
-"""When the frames of two videos are shown: which frame of one belongs to which of the other.
-
-`match_times` decides that; `Clock` checks that both videos advance together; `PairTimes` has the time of each
-pair.
-"""
+"""When the frames of two videos are shown: which frame of one belongs to which of the other."""
 
 from __future__ import annotations
 

@@ -1,20 +1,25 @@
 """Conversions of one video's pictures so that they can be compared with the other's.
 
-Each step is a callable from picture to picture. Only Fit loads PyAV.
+Each step is a callable from picture to picture; deinterlacing takes all of them. Only that and Fit load PyAV.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, cast
+from fractions import Fraction
+from typing import TYPE_CHECKING, Final, cast
 
 import numpy as np
 
 from acuity.video.picture import Picture, PixelFormat, Samples
 
 if TYPE_CHECKING:
+    import av
+    from av.filter import Graph
     from av.video.reformatter import VideoReformatter
+
+    from acuity.video.readers.reader import VideoInfo
 
 Step = Callable[[Picture], Picture]
 
@@ -135,3 +140,57 @@ class Resample:
 def _luma_only(picture: Picture) -> bool:
     """Whether the reader left out chroma that the video has."""
     return len(picture.planes) == 1 and picture.format.layout != "400"
+
+
+# Every frame is deinterlaced, to one picture each: the flag of single frames is lost by now.
+_DEINTERLACING: Final = "mode=send_frame:parity={parity}:deint=all"
+
+
+def deinterlaced(pictures: Iterator[Picture], info: VideoInfo, filter: str) -> Iterator[Picture]:
+    """The pictures with the lines of both fields at one time. The filter looks at the next picture too."""
+    from acuity.video.readers.avframes import to_frame
+
+    graph: Graph | None = None
+    waiting: list[Picture] = []  # two at most, for their times and formats
+    for picture in pictures:
+        frame = to_frame(picture)
+        frame.pts, frame.time_base = None, Fraction(1, 25)
+        if graph is None:
+            graph = _graph(frame, filter, bottom_first=info.bottom_field_first)
+        waiting.append(picture)
+        graph.vpush(frame)
+        yield from _finished(graph, waiting)
+    if graph is not None:
+        graph.vpush(None)
+        yield from _finished(graph, waiting)
+
+
+def _graph(first: av.VideoFrame, filter: str, *, bottom_first: bool) -> Graph:
+    from av.filter import Graph
+
+    graph = Graph()
+    source = graph.add_buffer(
+        width=first.width, height=first.height, format=first.format, time_base=Fraction(1, 25)
+    )
+    parity = "bff" if bottom_first else "tff"
+    middle = graph.add(filter, _DEINTERLACING.format(parity=parity))
+    sink = graph.add("buffersink")
+    source.link_to(middle)
+    middle.link_to(sink)
+    graph.configure()
+    return graph
+
+
+def _finished(graph: Graph, waiting: list[Picture]) -> Iterator[Picture]:
+    import av.error
+
+    from acuity.video.readers.avframes import ToPlanar
+
+    while True:
+        try:
+            frame = graph.vpull()
+        except (av.error.BlockingIOError, av.error.EOFError):
+            return
+        made = waiting.pop(0)
+        planes = ToPlanar(frame.format, luma_only=len(made.planes) == 1)(frame)
+        yield replace(made, planes=planes)

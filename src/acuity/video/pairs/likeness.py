@@ -1,8 +1,4 @@
-"""Likeness: whether the pictures of a pair show the same part, the same way up, in the same light.
-
-`Likeness` looks at a few pairs as they are scored. `moved()` tells whether a lag is really a picture that was
-cropped, zoomed or shifted, and `relit()` whether it is another light.
-"""
+"""Likeness: whether the pictures of a pair show the same part, the same way up, in the same light."""
 
 from __future__ import annotations
 

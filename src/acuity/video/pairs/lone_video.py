@@ -15,11 +15,10 @@ from acuity.video.pairs.clock import PairTimes
 from acuity.video.pairs.content import find_bars
 from acuity.video.pairs.pair_options import AUTO, PairOptions
 from acuity.video.pairs.pair_plan import PairPlan, Side
-from acuity.video.pairs.producer import PictureSource, Producer
-from acuity.video.pairs.samples import match_samples
+from acuity.video.pairs.planning import match_samples
+from acuity.video.pairs.producer import Ahead, PictureSource, Producer
 from acuity.video.pairs.shape import crop, upright
 from acuity.video.picture import Picture
-from acuity.video.readers.prefetch import Ahead
 from acuity.video.readers.reader import BaseReader, RgbTarget, VideoInfo, VideoReader
 
 if TYPE_CHECKING:

@@ -1,7 +1,4 @@
-"""PairPlan: how two videos will be compared, by the decisions so far.
-
-The decisions are in colour.py, shape.py, samples.py and clock.py; planning.py takes them in order.
-"""
+"""PairPlan: how two videos will be compared, by the decisions so far, which planning.py takes in order."""
 
 from __future__ import annotations
 

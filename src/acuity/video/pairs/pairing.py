@@ -18,10 +18,10 @@ from acuity.video.pairs.pair_options import AUTO, PairOptions
 from acuity.video.pairs.pair_plan import PairPlan, Side
 from acuity.video.pairs.planning import make_plan
 from acuity.video.pairs.plausibility import plausibility_warnings
-from acuity.video.pairs.producer import PictureSource, Producer
+from acuity.video.pairs.producer import Ahead, PictureSource, Producer
 from acuity.video.pairs.survey import Survey
 from acuity.video.picture import Picture
-from acuity.video.readers.prefetch import Ahead, Prefetch, ReadAhead
+from acuity.video.readers.prefetch import Prefetch, ReadAhead
 from acuity.video.readers.reader import BaseReader, VideoInfo, VideoReader
 
 if TYPE_CHECKING:
@@ -157,7 +157,9 @@ class Pairing(PictureSource):
                     _leave_out(right, decision.leave_out_dis)
                 ref, dis = left.take(), right.take()
                 if ref is None or dis is None:
-                    self._note_end(ref, dis)
+                    one_ended = (ref is None) != (dis is None) and self._survey is None  # which has told it
+                    if self.pairs and self._closer.alive and one_ended:
+                        self._ended(ref is None, self.pairs)
                     rest = [_rest(left, ref), _rest(right, dis)]
                     break
                 if self._survey is not None and self.pairs == self.length:
@@ -279,11 +281,6 @@ class Pairing(PictureSource):
             self.notes.append(info("frame-limit", f"at most {_frames(limit)} are scored{why}"))
         elif limit and length is not None and limit < length:
             self.notes.append(info("frame-limit", f"the first {limit} of {_frames(length)} are scored{why}"))
-
-    def _note_end(self, ref: Picture | None, dis: Picture | None) -> None:
-        surveyed = self._survey is not None  # the survey has told it
-        if self.pairs and self._closer.alive and not surveyed and (ref is None) != (dis is None):
-            self._ended(ref is None, self.pairs)
 
     def _ended(self, ref_first: bool, count: int) -> None:
         paths = (self.info_ref.path, self.info_dis.path)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Iterator
-from typing import Self
+from typing import Self, TypeAlias
 
 from acuity.errors import NoFramesError
 from acuity.video.alignment.signature import cells_of, sign
@@ -15,8 +15,11 @@ from acuity.video.pairs.pair_options import PairOptions
 from acuity.video.pairs.pair_plan import PairPlan, Side
 from acuity.video.picture import Picture, PixelFormat
 from acuity.video.readers.file_reads import FileReads, WantedFrames
-from acuity.video.readers.prefetch import Ahead, Prefetch, ReadAhead
+from acuity.video.readers.prefetch import Prefetch, ReadAhead
 from acuity.video.readers.reader import BaseReader, VideoReader
+
+# Pictures that are read ahead, taken in order by one thread.
+Ahead: TypeAlias = Prefetch | FileReads
 
 
 class Producer:
@@ -136,7 +139,7 @@ class Producer:
         pictures = self._from_start(first)
         if self._side.deinterlace is None:
             return pictures
-        from acuity.video.pairs.deinterlace import deinterlaced
+        from acuity.video.pairs.convert import deinterlaced
 
         return deinterlaced(pictures, self._side.info, self._side.deinterlace)
 

@@ -19,6 +19,8 @@ from acuity.video.notes import Note, info, warning
 from acuity.video.pairs.alignment import (
     CODE,
     Decision,
+    Straight,
+    Take,
     brightness_notes,
     frames_in_words,
     other_pictures,
@@ -26,7 +28,6 @@ from acuity.video.pairs.alignment import (
 )
 from acuity.video.pairs.likeness import Brightness, moved, zoomed
 from acuity.video.pairs.pair_plan import PairPlan
-from acuity.video.pairs.straight import Straight, Take
 from acuity.video.picture import Signature
 
 _WHOLE: Final = 0.05  # share of a frame by which a start time may miss a whole number of frames

@@ -13,6 +13,7 @@ from av.stream import Discard, Disposition
 
 from acuity.errors import GEOMETRY, FormatError, InputError, NoFramesError, to_give
 from acuity.video.source import Source
+from acuity.video.source import reason as reason  # also for those who catch AV_ERRORS
 
 # PyAV before 19 refuses tags that aren't UTF-8 unless it is told otherwise; later ones have no such argument.
 _LENIENT: Final[dict[str, Any]] = (
@@ -185,12 +186,6 @@ def _described(stream: av.VideoStream) -> str:
     context = stream.codec_context
     what = "unknown codec" if context is None else f"{context.width}x{context.height} {context.name}"
     return f"{what}, {float(stream.guessed_rate):.6g} fps" if stream.guessed_rate else what
-
-
-def reason(error: Exception) -> str:
-    """The short reason that FFmpeg or the system gives."""
-    text = error.strerror if isinstance(error, (av.error.FFmpegError, OSError)) else None
-    return (text or str(error) or type(error).__name__).strip().lower()
 
 
 def _refuse(url: str, flags: int, options: dict[str, str]) -> NoReturn:

@@ -42,8 +42,7 @@ _BOTTOM_FIRST: Final = frozenset((3, 4))  # fields shown bottom first, whichever
 _UNEVEN: Final = 0.3
 _MOST_STAMPS: Final = 100_000
 _LONGEST_TAG: Final = 200  # characters
-# How Matroska's statistics say when a stream ends; the container's own duration is that of its longest one.
-_ENDS: Final = re.compile(r"(\d{1,4}):(\d\d):(\d\d\.\d{1,9})")
+_DURATION: Final = re.compile(r"(\d{1,4}):(\d\d):(\d\d(?:\.\d{1,9})?)")
 UNKNOWN_FRAMES: Final = 1 << 30  # that FFmpeg promises in an AVI header that it can't complete, on a pipe
 
 
@@ -134,11 +133,18 @@ def _claimed_frames(
     if not container.duration:
         return None
     seconds = Fraction(container.duration, av.time_base)
-    if (ends := _ENDS.fullmatch(stream.metadata.get("DURATION", ""))) and stream.time_base:
-        hours, minutes, rest = (Fraction(part) for part in ends.groups())
-        starts = (stream.start_time or 0) * stream.time_base
-        seconds = min(seconds, hours * 3600 + minutes * 60 + rest - starts)
+    if (ends := tagged_end(stream)) is not None and stream.time_base:
+        seconds = min(seconds, ends - (stream.start_time or 0) * stream.time_base)
     return max(1, round(seconds * rate))
+
+
+def tagged_end(stream: av.VideoStream) -> Fraction | None:
+    """When Matroska's writers say that a stream ends; the container's duration is that of its longest one."""
+    match = _DURATION.fullmatch(stream.metadata.get("DURATION", ""))
+    if match is None:
+        return None
+    hours, minutes, seconds = map(Fraction, match.groups())
+    return hours * 3600 + minutes * 60 + seconds
 
 
 def indexed_stamps(stream: av.VideoStream) -> list[int]:

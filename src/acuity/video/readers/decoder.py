@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import re
+import ctypes
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from fractions import Fraction
+from functools import cache
 from itertools import islice
-from typing import Final, Protocol, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias
 
 import av
 from av.video.frame import PictureType
 
 from acuity.errors import InputError, TruncatedError, to_set
 from acuity.video.notes import Note, info, warning
-from acuity.video.readers import damage_log
 from acuity.video.readers.av_open import AV_ERRORS, AvFile, choose_stream, known, open_container, reason
-from acuity.video.readers.container_info import UNKNOWN_FRAMES
+from acuity.video.readers.container_info import UNKNOWN_FRAMES, tagged_end
 from acuity.video.source import Place, Source, open_source
 
 # With these codecs one packet is one frame, so fewer frames than packets means that some were lost.
@@ -27,7 +27,6 @@ ONE_TO_ONE: Final = frozenset(
 
 _AHEAD_BYTES: Final = 64 << 20  # of the packets that look_ahead() keeps
 _SLACK: Final = Fraction(3, 2)  # frames by which a declared length may be wrong
-_DURATION: Final = re.compile(r"(\d+):(\d\d):(\d\d(?:\.\d+)?)")
 
 
 class DecodedFrame(Protocol):
@@ -47,6 +46,38 @@ class DecodedFrame(Protocol):
 
 class UncertainDamage(Exception):
     """Several threads met damage, and may not have marked the pictures that have it."""
+
+
+def listen() -> bool:
+    """Count from now on what FFmpeg's decoders log about damaged pictures, for all decoders of this process.
+
+    A decoder with several threads marks damaged pictures, but it may hand one out before the thread that
+    decodes it has come to the damage. What that thread logs is counted by then. False if PyAV listens to
+    FFmpeg's log, or FFmpeg's function isn't found.
+    """
+    register = _log_setter()
+    if register is None or av.logging.get_level() is not None:
+        return False
+    from acuity import _native
+
+    register(ctypes.c_void_p(_native.DAMAGE_LOG))
+    return True
+
+
+def logged() -> int:
+    """How often damage was logged so far."""
+    from acuity import _native
+
+    return _native.damage_logged()
+
+
+@cache
+def _log_setter() -> Callable[..., Any] | None:
+    """FFmpeg's function that sets the callback of its log, found in a module that is linked to FFmpeg."""
+    try:
+        return ctypes.CDLL(av.logging.__file__).av_log_set_callback
+    except (OSError, AttributeError):
+        return None
 
 
 # Takes a packet, of which the last one is empty. Returns a function that returns the next frame, or None if
@@ -93,8 +124,8 @@ class Decoder:
         self._ahead: deque[av.Packet[av.VideoStream]] = deque()  # read already
         self._demuxer = self.container.demux(self.stream)
         watched = decoded_by is None and self.stream.codec_context.thread_count != 1
-        self._watched = watched and damage_log.listen()
-        self._logged = damage_log.count()
+        self._watched = watched and listen()
+        self._logged = logged()
         self._elsewhere = None if decoded_by is None else decoded_by(self.stream)
 
     def frames(self) -> Iterator[DecodedFrame]:
@@ -120,7 +151,7 @@ class Decoder:
                     self._check_rest(packets)
                 raise
             while (frame := take()) is not None:
-                if self._watched and damage_log.count() != self._logged:
+                if self._watched and logged() != self._logged:
                     self._suspect_damage()
                 if not self._before_start(frame):
                     self._count(frame)
@@ -280,7 +311,7 @@ class Decoder:
                 f"'{self.path}' ends after {self._demuxed} of the {promised} frames it promises:"
                 " the file is incomplete, so copy or encode it again"
             )
-        expected = _tagged_duration(self.stream) if "matroska" in formats else None
+        expected = tagged_end(self.stream) if "matroska" in formats else None
         rate = known(self.stream.guessed_rate)
         end = None if self._shown is None else self._end_of(*self._shown)
         if expected is not None and rate and end is not None and end < expected - _SLACK / rate:
@@ -288,15 +319,6 @@ class Decoder:
                 f"'{self.path}' ends at {float(end):.3f} s of the {float(expected):.3f} s it promises:"
                 " the file is incomplete, so copy or encode it again"
             )
-
-
-def _tagged_duration(stream: av.VideoStream) -> Fraction | None:
-    """The duration tag that Matroska writers give each stream, as 'HH:MM:SS.nnnnnnnnn'."""
-    match = _DURATION.fullmatch(stream.metadata.get("DURATION", ""))
-    if match is None:
-        return None
-    hours, minutes, seconds = match.groups()
-    return int(hours) * 3600 + int(minutes) * 60 + Fraction(seconds)
 
 
 def measure_packets(

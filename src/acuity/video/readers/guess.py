@@ -130,7 +130,8 @@ def other_geometry(path: str, length: int | None, given: RawFormat) -> OtherGeom
 
 def is_whole(length: int, geometry: RawFormat) -> bool:
     """Whether so many bytes are whole frames of this geometry."""
-    return any(length % size == 0 for size in frame_sizes(*geometry))
+    width, height, pixels = geometry  # chroma is rounded up, or down, as libvmaf does
+    return any(length % pixels.frame_bytes(width, height, round_up=up) == 0 for up in (True, False))
 
 
 def _sizes(name: str) -> set[tuple[int, int]]:
@@ -183,8 +184,3 @@ def _only_fit(
 
 def _choice(pixels: PixelFormat, *, depth_open: bool) -> str:
     return f"{pixels.layout} {'10 to 16' if depth_open and pixels.depth != 8 else pixels.depth}-bit"
-
-
-def frame_sizes(width: int, height: int, pixels: PixelFormat) -> set[int]:
-    """Bytes of a frame with chroma rounded up, and as libvmaf rounds it, down."""
-    return {pixels.frame_bytes(width, height, round_up=up) for up in (True, False)}

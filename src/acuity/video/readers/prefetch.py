@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple
 
 from acuity.video.picture import Picture
 
@@ -53,24 +53,6 @@ class ReadAhead(NamedTuple):
                 most = _SMALL_AHEAD
             ahead = max(1, min(most, room // frame_bytes))
         return cls(ahead, min(_MOST_THREADS, ahead) if shared else 1)
-
-
-class Ahead(Protocol):
-    """Pictures that are read ahead, taken in order by one thread."""
-
-    def ready(self, seconds: float) -> bool:
-        """Wait at most that many seconds; returns whether take() need not wait."""
-        ...
-
-    def take(self) -> Picture | None:
-        """The next picture, None at the end; an error is raised after the pictures before it."""
-        ...
-
-    def stop(self) -> None:
-        """Ask the threads to end; join() waits for them."""
-        ...
-
-    def join(self) -> None: ...
 
 
 class Prefetch:

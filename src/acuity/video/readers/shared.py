@@ -89,16 +89,13 @@ class SharedReader:
 
     def _left(self) -> None:
         self._forget()
-        self._close_if_unused()
-        self._changed.notify_all()
-
-    def _close_if_unused(self) -> None:
         # Also while a tap that has left still reads: closing makes a read fail that waits for a slow pipe.
         if not self._taps and not self._places and not self._closed:
             self._closed = True
             self._slots.clear()
             if self._reader is not None:
                 self._reader.close()
+        self._changed.notify_all()
 
     def notes_until(self, slot: _Slot | None, *, over: bool) -> list[Note]:
         """The notes that were known when the slot's picture was read; None: when the video was opened."""

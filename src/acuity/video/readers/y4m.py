@@ -18,21 +18,18 @@ MAX_LINE: Final = 4096
 _LONGEST: Final = 40  # of a tag
 
 _DEEP: Final = (9, 10, 12, 14, 16)
+_CHROMA: Final = ("420", "422", "444")
 
 _ALPHA: Final = "444alpha"
 # Colour space tag -> layout and depth. The 4:2:0 variants differ only in where chroma sits.
 COLOURS: Final[dict[str, PixelFormat]] = {
-    "420": PixelFormat("420", 8),
-    "420jpeg": PixelFormat("420", 8),
-    "420mpeg2": PixelFormat("420", 8),
-    "420paldv": PixelFormat("420", 8),
+    **dict.fromkeys(("420", "420jpeg", "420mpeg2", "420paldv"), PixelFormat("420", 8)),
     "422": PixelFormat("422", 8),
-    "444": PixelFormat("444", 8),
-    _ALPHA: PixelFormat("444", 8),
+    **dict.fromkeys(("444", _ALPHA), PixelFormat("444", 8)),
     "mono": PixelFormat("400", 8),
-    **{f"420p{depth}": PixelFormat("420", depth) for depth in _DEEP},
-    **{f"422p{depth}": PixelFormat("422", depth) for depth in _DEEP},
-    **{f"444p{depth}": PixelFormat("444", depth) for depth in _DEEP},
+    **{
+        f"{layout}p{depth}": PixelFormat(layout, depth) for layout in ("420", "422", "444") for depth in _DEEP
+    },
     **{f"mono{depth}": PixelFormat("400", depth) for depth in _DEEP},
 }
 
