@@ -41,27 +41,20 @@ class Option(NamedTuple):
         if self.kind == "bool":
             return _parse_switch(value)
         if self.kind == "text":
-            return self._parse_text(value)
+            if self.choices and value not in self.choices:
+                raise ValueError(f"one of {', '.join(self.choices)}")
+            return str(value)
         number = _parse_number(value)
         if self.kind == "int" and number != int(number):
             raise ValueError("a whole number")
         if number != self.default and not self.minimum <= number <= self.maximum:
-            raise ValueError(self._limits())
+            limits = f"between {self.minimum:g} and {self.maximum:g}"
+            raise ValueError(limits if math.isfinite(self.maximum) else f"{self.minimum:g} or more")
         return int(number) if self.kind == "int" else number
-
-    def _parse_text(self, value: OptionValue) -> str:
-        if self.choices and value not in self.choices:
-            raise ValueError(f"one of {', '.join(self.choices)}")
-        return str(value)
 
     def words(self) -> tuple[str, ...]:
         """All possible values, if they are words."""
         return tuple(_SWITCHES) if self.kind == "bool" else self.choices
-
-    def _limits(self) -> str:
-        if math.isfinite(self.maximum):
-            return f"between {self.minimum:g} and {self.maximum:g}"
-        return f"{self.minimum:g} or more"
 
     def values(self) -> str:
         """The possible values, for people."""

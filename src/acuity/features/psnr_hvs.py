@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Final, Self
 
+from acuity._native import hvs_errors
 from acuity.errors import UnfitPictureError
 from acuity.features.extractor import CpuContext, Extractor, Feature, Geometry, Run
 
@@ -37,8 +38,6 @@ class PsnrHvs(Extractor):
 
     @classmethod
     def runner(cls, members: Sequence[Self], geometry: Geometry, cpu: CpuContext) -> Run:
-        from acuity._native import hvs_errors
-
         depth, instructions = geometry.depth, cpu.instruction_set
         return lambda frame: figures(*hvs_errors(frame.ref.planes, frame.dis.planes, depth, instructions))
 

@@ -10,12 +10,12 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, Protocol, Self
 
+from acuity import _native
 from acuity.errors import UnfitPictureError
 from acuity.features.extractor import CpuContext, Extractor, Feature, Geometry, Run
 from acuity.features.options import number, switch
 
 if TYPE_CHECKING:
-    from acuity import _native
     from acuity.video.picture import Samples
 
 _OPTIONS: Final = (
@@ -112,8 +112,6 @@ class FloatSsim(Similarity):
             )
 
     def kernel(self, geometry: Geometry, cpu: CpuContext) -> _native.FloatSsim:
-        from acuity import _native
-
         return cpu.kernel(_native.FloatSsim, geometry, factor=self.factor(geometry))
 
 
@@ -132,8 +130,6 @@ class FloatMsSsim(Similarity):
     min_size_reason = "its coarsest scale is a sixteenth and its window has 11x11 of that"
 
     def kernel(self, geometry: Geometry, cpu: CpuContext) -> _native.FloatMsSsim:
-        from acuity import _native
-
         return cpu.kernel(_native.FloatMsSsim, geometry)
 
 
@@ -144,7 +140,5 @@ class Ssim(Extractor):
 
     @classmethod
     def runner(cls, members: Sequence[Self], geometry: Geometry, cpu: CpuContext) -> Run:
-        from acuity import _native
-
         kernel = cpu.kernel(_native.Ssim, geometry)
         return lambda frame: {"ssim": kernel.run(frame.ref.luma, frame.dis.luma)}
