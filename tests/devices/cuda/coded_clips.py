@@ -22,15 +22,15 @@ class Coded(NamedTuple):
     options: dict[str, str]
 
 
-_X265 = "keyint=24:min-keyint=24:scenecut=0:log-level=none:pools=1:frame-threads=1"
+_X265 = "keyint=8:min-keyint=8:scenecut=0:log-level=none:pools=1:frame-threads=1"
 CODED = {
-    "h264": Coded("libx264", "mp4", "yuv420p", {"g": "24", "bf": "2", "sc_threshold": "0"}),
-    "h264-10": Coded("libx264", "mkv", "yuv420p10le", {"g": "24"}),
+    "h264": Coded("libx264", "mp4", "yuv420p", {"g": "8", "bf": "2", "sc_threshold": "0"}),
+    "h264-10": Coded("libx264", "mkv", "yuv420p10le", {"g": "8"}),
     "hevc": Coded("libx265", "mp4", "yuv420p", {"x265-params": _X265 + ":open-gop=0"}),
     "hevc-10": Coded("libx265", "mkv", "yuv420p10le", {"x265-params": _X265 + ":open-gop=0"}),
-    "vp9": Coded("libvpx-vp9", "webm", "yuv420p", {"g": "24", "deadline": "realtime", "cpu-used": "8"}),
-    "av1": Coded("libsvtav1", "mp4", "yuv420p", {"preset": "12", "g": "24", "svtav1-params": "lp=1"}),
-    "av1-10": Coded("libsvtav1", "mkv", "yuv420p10le", {"preset": "12", "g": "24", "svtav1-params": "lp=1"}),
+    "vp9": Coded("libvpx-vp9", "webm", "yuv420p", {"g": "8", "deadline": "realtime", "cpu-used": "8"}),
+    "av1": Coded("libsvtav1", "mp4", "yuv420p", {"preset": "12", "g": "8", "svtav1-params": "lp=1"}),
+    "av1-10": Coded("libsvtav1", "mkv", "yuv420p10le", {"preset": "12", "g": "8", "svtav1-params": "lp=1"}),
 }
 
 
@@ -44,7 +44,7 @@ def picture(index: int, width: int, height: int) -> Any:
 
 
 def clip(
-    path: Path, coded: Coded, frames: int = 30, *, width: int = WIDTH, height: int = HEIGHT, **more: Any
+    path: Path, coded: Coded, frames: int = 20, *, width: int = WIDTH, height: int = HEIGHT, **more: Any
 ) -> Path:
     """A clip in the folder `path`, or at `path` if that has an ending."""
     place = path if path.suffix else path / f"clip.{coded.ending}"
