@@ -114,9 +114,6 @@ class BenchmarkRow:
     def label(self) -> str:
         return f"{self.fixture} {self.engine} {self.backend}"
 
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
-
 
 def measured(
     clip: ClipPair, engine: Engine, runs: Sequence[Run], expected: Sequence[float] | None
@@ -276,7 +273,8 @@ def run(payload: dict[str, Any], report: Callable[[Progress], None]) -> dict[str
 
     Where `output` names a folder, every row that was measured is written there as a file, too.
     """
-    candidates = [*_own(), *_external(payload.get("external"))]
+    own = [(OwnEngine(b.name), None if b.usable else b.init_status) for b in list_backends()]
+    candidates = [*own, *_external(payload.get("external"))]
     meter = BenchmarkProgress(report)
     for given in payload["fixtures"]:
         meter.total += sum(map(_Fixture(given, meter).work, candidates))
@@ -290,7 +288,7 @@ def run(payload: dict[str, Any], report: Callable[[Progress], None]) -> dict[str
         "exit_code": 1 if any(row.verdict == "FAIL" for row in rows) else 0,
         "stdout": to_text(rows, engine),
         "stderr": "".join(f"{problem}\n" for problem in problems),
-        "rows": [row.to_dict() for row in rows],
+        "rows": [asdict(row) for row in rows],
         "machine": engine,
     }
 
@@ -305,15 +303,11 @@ def _write_rows(folder: str | None, rows: Sequence[BenchmarkRow], engine: dict[s
         for row in rows:
             if row.verdict != "SKIP":
                 name = f"{row.fixture}_{row.engine}_{row.backend}.json"
-                document = plain({**row.to_dict(), "machine": engine})
+                document = plain({**asdict(row), "machine": engine})
                 write_document(os.path.join(folder, name), f"{json.dumps(document, indent=2)}\n")
     except OutputError as error:
         return [str(error)]
     return []
-
-
-def _own() -> list[_Candidate]:
-    return [(OwnEngine(b.name), None if b.usable else b.init_status) for b in list_backends()]
 
 
 def _external(external: dict[str, Any] | None) -> list[_Candidate]:
