@@ -10,14 +10,15 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
-from acuity.devices.device import Conveyor, Device, DeviceRunner, Lane, device_for
+from acuity.devices.device import Device, device_for
 from acuity.errors import CardMemoryError
-from acuity.features.extractor import Frame, Geometry
+from acuity.features.extractor import Frame, Geometry, Run
 from acuity.measure.collector import Collector
 from acuity.measure.plan import NOTHING, ExtractorGroup, Plan
 from acuity.measure.scheduler import Scheduler
 
 if TYPE_CHECKING:
+    from acuity.devices.cpu import CpuLane
     from acuity.measure.crew import Crew, CrewScheduler
 
 
@@ -31,7 +32,7 @@ class WorkItem(NamedTuple):
 
 _LINGER: Final = 0.001  # seconds for which the frames of a batch wait for others to fill it
 
-Lanes = dict[Hashable, Lane]  # of one thread, by device and geometry
+Lanes: TypeAlias = "dict[Hashable, CpuLane]"  # of one thread, by device and geometry
 # Creates the work function of a thread, which has these lanes already and adds others.
 MakeWorker = Callable[[Lanes], Callable[[WorkItem], None]]
 
@@ -59,7 +60,7 @@ def worker_factory(collector: Collector, share: Share) -> MakeWorker:
     def make_worker(known_lanes: Lanes) -> Callable[[WorkItem], None]:
         current = NOTHING
         # Of the current plan only: frames come in order, so an old plan doesn't come back.
-        runners: dict[ExtractorGroup, DeviceRunner] = {}
+        runners: dict[ExtractorGroup, Run] = {}
         lane = known_lanes.get(place) or known_lanes.setdefault(place, share.device.lane(geometry))
 
         def work(job: WorkItem) -> None:
@@ -89,7 +90,7 @@ class ConveyorWorker:
         self._uploads = uploads
         self._collector = collector
         self._share = share
-        self._conveyor: Conveyor = share.device.conveyor(share.geometry)
+        self._conveyor = share.device.conveyor(share.geometry)
         self._plan = NOTHING
         self._runners: dict[ExtractorGroup, Any] = {}
 
