@@ -11,7 +11,6 @@ from acuity.errors import FeatureError
 from acuity.text import quoted, shortened
 
 OptionValue = str | float | bool | int
-Setting = float | bool | int | str
 
 # Options that write files: only a local user may set them, no client and no model file.
 WRITING: Final = frozenset(("heatmaps_path",))
@@ -28,7 +27,7 @@ class Option(NamedTuple):
     name: str
     alias: str
     kind: Literal["bool", "int", "float", "text"]
-    default: Setting
+    default: OptionValue
     minimum: float = 0.0
     maximum: float = 0.0
     named: bool = True
@@ -36,7 +35,7 @@ class Option(NamedTuple):
     widens: bool = False  # a switch that only adds figures: on if any user of the extractor needs it
     choices: tuple[str, ...] = ()  # of a text; empty: any
 
-    def parse(self, value: OptionValue) -> Setting:
+    def parse(self, value: OptionValue) -> OptionValue:
         """The value in the option's own type; raises ValueError."""
         if self.kind == "bool":
             return _parse_switch(value)
@@ -64,7 +63,7 @@ class Option(NamedTuple):
         usual = isinstance(self.default, str) or self.minimum <= self.default <= self.maximum
         return least if usual else f"{self.default:g}, {least}"
 
-    def suffix(self, setting: Setting) -> str:
+    def suffix(self, setting: OptionValue) -> str:
         """The setting's part of feature names."""
         if not self.named or setting == self.default:
             return ""
@@ -92,7 +91,7 @@ def word(
     return Option(name, alias, "text", default, named=named, help=help, choices=choices)
 
 
-def show(setting: Setting) -> str:
+def show(setting: OptionValue) -> str:
     """A setting in the notation of options."""
     if isinstance(setting, bool):
         return str(setting).lower()
@@ -125,7 +124,7 @@ def parse_options(
     options: Iterable[Option],
     given: Mapping[str, OptionValue],
     owners: Callable[[str], list[str]] = lambda _: [],
-) -> dict[str, Setting]:
+) -> dict[str, OptionValue]:
     """The settings of all options, with the given ones checked; raises FeatureError.
 
     `owners` returns the extractors that have an option, for the error about one that doesn't.
@@ -156,7 +155,7 @@ def _unknown_option(extractor: str, name: str, known: list[str], owners: list[st
     )
 
 
-def name_suffix(options: Iterable[Option], settings: Mapping[str, Setting]) -> str:
+def name_suffix(options: Iterable[Option], settings: Mapping[str, OptionValue]) -> str:
     """The settings' part of feature names, in the order of the options' names."""
     ordered = sorted(options, key=lambda option: option.name)
     return "".join(option.suffix(settings[option.name]) for option in ordered)

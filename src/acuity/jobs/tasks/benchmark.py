@@ -124,11 +124,18 @@ def measured(
         if len(run.scores) != frames or not all(map(math.isfinite, run.scores)):
             missing = frames - sum(map(math.isfinite, run.scores))
             return _row(clip, engine, "FAIL", reason=f"{missing} of {frames} frames have no score")
-    found = _compare(runs, scores if expected is None else expected)
-    verdict: Verdict = next((word for limit, word in _VERDICTS if found.largest < limit), "FAIL")
+    # The largest difference of any frame in any round.
+    largest, frame, score, wanted = max(
+        (abs(score - wanted), frame, score, wanted)
+        for run in runs
+        for frame, (score, wanted) in enumerate(
+            zip(run.scores, scores if expected is None else expected, strict=True)
+        )
+    )
+    verdict: Verdict = next((word for limit, word in _VERDICTS if largest < limit), "FAIL")
     other = "in another round" if expected is None else "on the CPU"
-    reason = f"frame {found.frame} scores {found.score:.6f}, and {other} {found.expected:.6f}"
-    if expected is None and found.largest == 0.0:
+    reason = f"frame {frame} scores {score:.6f}, and {other} {wanted:.6f}"
+    if expected is None and largest == 0.0:
         verdict = "BASE"
     return _row(
         clip,
@@ -139,25 +146,8 @@ def measured(
         seconds=Spread.of([run.seconds for run in runs]),
         fps=Spread.of([frames / run.seconds for run in runs]),
         vmaf=statistics.fmean(scores),
-        max_diff=None if verdict == "BASE" else found.largest,
-        max_diff_frame=None if verdict == "BASE" else found.frame,
-    )
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class _Difference:
-    largest: float
-    frame: int
-    score: float
-    expected: float
-
-
-def _compare(runs: Sequence[Run], expected: Sequence[float]) -> _Difference:
-    """The largest difference of any frame in any round."""
-    return max(
-        _Difference(abs(score - wanted), frame, score, wanted)
-        for run in runs
-        for frame, (score, wanted) in enumerate(zip(run.scores, expected, strict=True))
+        max_diff=None if verdict == "BASE" else largest,
+        max_diff_frame=None if verdict == "BASE" else frame,
     )
 
 

@@ -76,7 +76,7 @@ class Rooms:
             unpack, summing = (kernel.handle for kernel in kernels)
         self.decoder = _native.CardDecoder(
             dict(functions),
-            context=card.context,
+            context=card.handle,
             codec=CODECS[codec].number,
             size=size,
             depth=format.depth,
