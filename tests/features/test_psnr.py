@@ -7,9 +7,6 @@ import math
 import numpy as np
 import pytest
 
-from acuity.errors import FeatureError
-from acuity.features import get_extractor
-from acuity.features.extractor import Geometry
 from acuity.measure import Measurement, Results
 from acuity.video.picture import Picture, PixelFormat
 from seeded import figures, pair, picture, same
@@ -133,9 +130,3 @@ def test_a_reference_of_grey_has_no_signal() -> None:
 def test_no_noise_after_smoothing_is_the_depths_limit(depth: int, limit: int) -> None:
     grey = flat(128 << (depth - 8), depth)  # where smoothing rounds nothing
     assert set(figures("float_ansnr", grey, grey).values()) == {limit}
-
-
-@pytest.mark.parametrize(("width", "height"), [(2, 9), (9, 2)])
-def test_pictures_below_its_reach_are_refused(width: int, height: int) -> None:
-    with pytest.raises(FeatureError, match="at least 3x3 samples, because its smoothing reaches two samples"):
-        get_extractor("float_ansnr")().check_size(Geometry(width, height, 8))

@@ -1,4 +1,4 @@
-"""Small clips of every codec that cards decode."""
+"""Small clips of every codec that cards decode, and what a card makes of them beside the CPU."""
 
 from __future__ import annotations
 
@@ -9,6 +9,11 @@ import av
 import numpy as np
 
 import video_clips
+from acuity.devices.cuda.nvdec.reader import NvdecReader
+from acuity.video.alignment.signature import sign
+from acuity.video.card_picture import CardPicture
+from acuity.video.picture import Picture
+from acuity.video.readers.container import ContainerReader
 
 WIDTH, HEIGHT = 64, 48
 
@@ -66,3 +71,26 @@ def without_packet(path: Path, number: int) -> Path:
                 packet.stream = copy
                 out.mux(packet)
     return place
+
+
+def decoded_alike(path: Path, other: NvdecReader, **options: Any) -> tuple[int, int, list[Any]]:
+    """How many pictures came, how many of them from the card, and its notes; pictures equal the CPU's."""
+    with ContainerReader(path, **options) as reader, other:
+        other.expect(converted=False)
+        count = on_card = 0
+        while (expected := reader.read()) is not None:
+            found = other.read()
+            assert found is not None
+            check_equal(found, expected)
+            on_card += isinstance(found, CardPicture)
+            count += 1
+        assert other.read() is None
+        return count, on_card, [note for note in other.notes if note not in reader.notes]
+
+
+def check_equal(found: Picture, expected: Picture) -> None:
+    assert found.pts == expected.pts
+    np.testing.assert_array_equal(sign(found), sign(expected))
+    assert len(found.planes) == len(expected.planes)
+    for plane, wanted in zip(found.planes, expected.planes, strict=True):
+        np.testing.assert_array_equal(plane, wanted)

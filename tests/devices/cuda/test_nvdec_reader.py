@@ -15,11 +15,10 @@ from acuity.devices.cuda.hardware.card import Card
 from acuity.devices.cuda.nvdec import reader as reader_module
 from acuity.devices.cuda.nvdec.reader import NvdecReader
 from acuity.errors import CardMemoryError, InputError
-from acuity.video.alignment.signature import sign
 from acuity.video.card_picture import CardPicture
 from acuity.video.picture import Picture
 from acuity.video.readers.container import ContainerReader
-from coded_clips import CODED, clip, without_packet
+from coded_clips import CODED, check_equal, clip, decoded_alike, without_packet
 from damaged_clip import FRAGILE, damage, packet_at
 from emulated_card import needs_compiler
 from fake_cuda import emulated_card
@@ -43,27 +42,7 @@ def opened(path: Path, library: FakeDriver, *, required: bool = False, **options
 def compared(
     path: Path, library: FakeDriver, *, required: bool = False, **options: Any
 ) -> tuple[int, int, list[Any]]:
-    """How many pictures came, how many of them from the card, and its notes; pictures equal the CPU's."""
-    how: dict[str, Any] = {"required": required, **options}
-    with ContainerReader(path, **options) as reader, opened(path, library, **how) as other:
-        other.expect(converted=False)
-        count = on_card = 0
-        while (expected := reader.read()) is not None:
-            found = other.read()
-            assert found is not None
-            check_equal(found, expected)
-            on_card += isinstance(found, CardPicture)
-            count += 1
-        assert other.read() is None
-        return count, on_card, [note for note in other.notes if note not in reader.notes]
-
-
-def check_equal(found: Picture, expected: Picture) -> None:
-    assert found.pts == expected.pts
-    np.testing.assert_array_equal(sign(found), sign(expected))
-    assert len(found.planes) == len(expected.planes)
-    for plane, wanted in zip(found.planes, expected.planes, strict=True):
-        np.testing.assert_array_equal(plane, wanted)
+    return decoded_alike(path, opened(path, library, required=required, **options), **options)
 
 
 @pytest.mark.parametrize("name", CODED)
