@@ -45,8 +45,5 @@ class PsnrHvs(Extractor):
 def figures(luma: float, cb: float, cr: float) -> dict[str, float]:
     """A frame's figures from the mean errors of its planes."""
     errors = (luma, cb, cr, luma * 0.8 + 0.1 * (cb + cr))
-    return {key: _decibels(error) for key, error in zip(_KEYS, errors, strict=True)}
-
-
-def _decibels(error: float) -> float:
-    return 10.0 * -math.log10(error) if error else math.inf
+    decibels = (10.0 * -math.log10(error) if error else math.inf for error in errors)
+    return dict(zip(_KEYS, decibels, strict=True))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Mapping, Sequence
-from typing import Final, Self, TypedDict
+from typing import Any, Final, Self
 
 from acuity import _native
 from acuity._native import Speed, SpeedPlan
@@ -31,12 +31,6 @@ _OPTIONS: Final = (
         "what is below neural noise, raised by this part of it, is not seen"),
 )  # fmt: skip
 Weighing = tuple[float, float, int]  # neural noise, its floor, and the mode
-
-
-class Scaling(TypedDict):
-    kernelscale: float
-    prescale: float
-    prescale_method: str
 
 
 class SpeedExtractor(Extractor):
@@ -81,7 +75,7 @@ class SpeedExtractor(Extractor):
         return self.number("speed_kernelscale"), self.number("speed_prescale"), method
 
     @property
-    def scaling(self) -> Scaling:
+    def scaling(self) -> dict[str, Any]:
         """The options that decide how planes are reduced, as the native objects take them."""
         return {
             "kernelscale": self.number("speed_kernelscale"),

@@ -37,7 +37,6 @@ class PlaneLayout:
     offset: int
     pitch: int
     rows: int
-    row_bytes: int
 
 
 def plane_layouts(geometry: Geometry, planes: int | None) -> list[PlaneLayout]:
@@ -49,7 +48,7 @@ def plane_layouts(geometry: Geometry, planes: int | None) -> list[PlaneLayout]:
     found, offset = [], 0
     for columns, rows in shapes[:planes]:
         pitch = _rounded(columns * sample, _ROW_ALIGNMENT)
-        found.append(PlaneLayout(offset, pitch, rows, columns * sample))
+        found.append(PlaneLayout(offset, pitch, rows))
         offset += _rounded(pitch * rows, ALIGNMENT)
     return found
 
