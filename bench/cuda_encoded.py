@@ -96,7 +96,7 @@ def _alone(card: CudaDevice, library: Any, paths: list[Path], sessions: int) -> 
         decoder = library.CreateDecoder(
             gpuid=card.card.properties.number,
             codec=library.cudaVideoCodec.H264,
-            cudacontext=card.card.context,
+            cudacontext=card.card.handle,
             cudastream=stream.handle,
             usedevicememory=True,
         )

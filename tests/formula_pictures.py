@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
@@ -62,10 +63,12 @@ def pattern(kind: str, width: int, height: int, layout: str, depth: int, seed: i
     return picture(planes, layout, depth)
 
 
-def measure(pairs: list[tuple[Picture, Picture]], feature: str, **options: Any) -> Results:
+def measure(pairs: Iterable[Any], *features: str, bitdepth: int | None = None, **options: Any) -> Results:
+    """The results of pairs of pictures, or of tuples of planes, which have a depth if they are words."""
     with Measurement(**options) as measurement:
-        measurement.add_feature(feature)
+        for feature in features:
+            measurement.add_feature(feature)
         for ref, dis in pairs:
-            measurement.add(ref, dis)
+            measurement.add(ref, dis, bitdepth=bitdepth)
         measurement.flush()
         return measurement.results()

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from acuity.measure import Measurement
 from acuity.video.picture import Picture
+from formula_pictures import measure
 
 # By extractor: what libvmaf's plain path says of patterns of drawn_pictures.py with width, height and depth,
 # and of "detail", 64x48 at 8 bits, with options.
@@ -27,13 +27,9 @@ def run(
     subsample: int = 1,
 ) -> dict[str, list[float]]:
     """Every column of a report, in its order."""
-    with Measurement(threads, subsample, instruction_set) as measurement:
-        for feature in [features] if isinstance(features, str) else features:
-            measurement.add_feature(feature)
-        for ref, dis in pairs:
-            measurement.add(ref, dis)
-        measurement.flush()
-        return {key: [float(v) for v in column] for key, column in measurement.results().columns.items()}
+    settings = {"threads": threads, "subsample": subsample, "instruction_set": instruction_set}
+    results = measure(pairs, *([features] if isinstance(features, str) else features), **settings)
+    return {key: [float(v) for v in column] for key, column in results.columns.items()}
 
 
 def first_frame(feature: str, pairs: Pairs) -> dict[str, float]:

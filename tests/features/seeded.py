@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,7 +53,7 @@ def figures(
     name: str,
     ref: Picture,
     dis: Picture,
-    options: dict[str, OptionValue] | None = None,
+    options: Mapping[str, OptionValue] | None = None,
     instruction_set: str = "",
 ) -> dict[str, float]:
     """An extractor's figures for one pair of pictures."""

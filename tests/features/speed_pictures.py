@@ -8,7 +8,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from acuity.measure import Measurement, Results
+import formula_pictures
+from acuity.measure import Results
 from acuity.video.picture import Picture, PixelFormat, Samples
 
 Plane = NDArray[np.int64]
@@ -90,11 +91,8 @@ def measure(
     frames: int = FRAMES,
     **options: Any,
 ) -> Results:
-    with Measurement(**{"threads": 1, **options}) as measurement:
-        for feature in features:
-            measurement.add_feature(feature)
-        for frame in range(frames):
-            pair = (picture(pattern, size, layout, depth, frame, worse=worse) for worse in (False, True))
-            measurement.add(*pair)
-        measurement.flush()
-        return measurement.results()
+    pairs = (
+        [picture(pattern, size, layout, depth, frame, worse=worse) for worse in (False, True)]
+        for frame in range(frames)
+    )
+    return formula_pictures.measure(pairs, *features, **{"threads": 1, **options})

@@ -13,12 +13,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import formula_pictures
 from acuity import _native
 from acuity.errors import FeatureError, OutputError
 from acuity.features.cambi import Cambi
 from acuity.features.extractor import Geometry
 from acuity.features.visible_steps import visible_steps
-from acuity.measure import Measurement, Results
+from acuity.measure import Results
 from banding import CASES, HEATMAPS, Case, pictures
 
 FIGURES: list[dict[str, float]] = json.loads(Path(__file__).with_name("banding_figures.json").read_text())[
@@ -28,12 +29,8 @@ FIGURES: list[dict[str, float]] = json.loads(Path(__file__).with_name("banding_f
 
 def measure(*features: str, size: tuple[int, int, int], instruction_set: str | None = None) -> Results:
     ref, dis = pictures(*size)
-    with Measurement(threads=1, instruction_set=instruction_set) as measurement:
-        for feature in features:
-            measurement.add_feature(feature)
-        measurement.add((ref,), (dis,), bitdepth=size[2])
-        measurement.flush()
-        return measurement.results()
+    pairs = [((ref,), (dis,))]
+    return formula_pictures.measure(pairs, *features, bitdepth=size[2], instruction_set=instruction_set)
 
 
 def figures(*features: str, size: tuple[int, int, int]) -> dict[str, float]:
@@ -199,11 +196,8 @@ def read_png(data: bytes) -> Any:
 
 def draw(feature: str, case: Case, frames: int, threads: int) -> None:
     ref, dis = pictures(*case[1:])
-    with Measurement(threads=threads) as measurement:
-        measurement.add_feature(feature)
-        for shift in range(frames):
-            measurement.add((ref,), (np.roll(dis, shift, 1),), bitdepth=case.depth)
-        measurement.flush()
+    pairs = [((ref,), (np.roll(dis, shift, 1),)) for shift in range(frames)]
+    formula_pictures.measure(pairs, feature, bitdepth=case.depth, threads=threads)
 
 
 @pytest.mark.parametrize(("case", "sums"), list(zip(HEATMAPS, SUMS, strict=True)))

@@ -7,9 +7,6 @@ import math
 import numpy as np
 import pytest
 
-from acuity.errors import FeatureError
-from acuity.features import get_extractor
-from acuity.features.extractor import Geometry
 from acuity.video.picture import Picture, PixelFormat
 from seeded import Plane, figures, pair, picture
 
@@ -51,8 +48,3 @@ def test_422_is_read_with_its_rows_halved(width: int) -> None:
 def test_equal_pictures_are_infinitely_good() -> None:
     same = picture(20, 10, "420", 8, 3)
     assert ciede(same, same) == math.inf
-
-
-def test_luma_alone_is_refused() -> None:
-    with pytest.raises(FeatureError, match="ciede needs chroma, and these pictures are luma alone"):
-        get_extractor("ciede")().check_size(Geometry(64, 64, 8, None))

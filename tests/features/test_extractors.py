@@ -123,6 +123,24 @@ def test_smallest_sizes_are_the_kernels_own(name: str) -> None:
         extractor.check_size(Geometry(smallest - 1, 100, 8))
 
 
+@pytest.mark.parametrize(
+    ("name", "geometry", "message"),
+    [
+        ("ciede", Geometry(64, 64, 8), "ciede needs chroma, and these pictures are luma alone"),
+        ("float_ansnr", Geometry(2, 9, 8), "at least 3x3 samples, because its smoothing reaches two samples"),
+        ("float_ansnr", Geometry(9, 2, 8), "at least 3x3 samples"),
+        ("psnr_hvs", Geometry(64, 7, 8, (32, 4)), "at least 8x8 samples, because it looks at blocks of 8x8"),
+        ("psnr_hvs", Geometry(14, 64, 8, (7, 32)), "chroma planes of at least 8x8 samples.* these are 7x32"),
+        ("psnr_hvs", Geometry(64, 64, 8), "needs chroma"),
+        ("psnr_hvs", Geometry(64, 64, 14, (32, 32)), "psnr_hvs takes up to 12 bits .* have 14"),
+        ("speed_chroma", Geometry(240, 208, 8), "speed_chroma needs chroma"),
+    ],
+)
+def test_pictures_that_it_cannot_compute_are_refused(name: str, geometry: Geometry, message: str) -> None:
+    with pytest.raises(FeatureError, match=message):
+        make(name).check_size(geometry)
+
+
 @pytest.mark.parametrize("extractor", EXTRACTORS.values())
 def test_nobody_reaches_further_than_is_kept(extractor: type[Extractor]) -> None:
     switches = [option.name for option in extractor.options if option.kind == "bool"]

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from acuity.measure import Measurement, Results
+import formula_pictures
+from acuity.measure import Results
 from extremes import FEATURES, FORMATS, PATTERNS, clip
 from tolerances import tolerance
 
@@ -23,12 +24,7 @@ def pairs(pattern: str, layout: str, depth: int) -> list[Any]:
 
 
 def measure(pattern: str, layout: str, depth: int, feature: str) -> Results:
-    with Measurement(threads=2) as measurement:
-        measurement.add_feature(feature)
-        for ref, dis in pairs(pattern, layout, depth):
-            measurement.add(ref, dis, bitdepth=depth)
-        measurement.flush()
-        return measurement.results()
+    return formula_pictures.measure(pairs(pattern, layout, depth), feature, bitdepth=depth, threads=2)
 
 
 def same(key: str, ours: float, theirs: float | str) -> bool:

@@ -7,21 +7,9 @@ import math
 import numpy as np
 import pytest
 
-from acuity.errors import FeatureError
-from acuity.features import get_extractor
-from acuity.features.extractor import Geometry
-from acuity.measure import Measurement, Results
 from acuity.video.picture import Picture, PixelFormat
+from formula_pictures import measure
 from seeded import figures, pair, picture, same
-
-
-def measured(feature: str, pictures: list[tuple[Picture, Picture]], subsample: int = 1) -> Results:
-    with Measurement(threads=2, subsample=subsample) as measurement:
-        measurement.add_feature(feature)
-        for ref, dis in pictures:
-            measurement.add(ref, dis)
-        measurement.flush()
-        return measurement.results()
 
 
 def clip(layout: str = "420", depth: int = 8) -> list[tuple[Picture, Picture]]:
@@ -73,7 +61,7 @@ def test_a_reduced_peak_makes_depths_comparable(depth: int) -> None:
 
 
 def test_luma_alone_has_no_columns_for_chroma() -> None:
-    results = measured("psnr=enable_mse=true:enable_apsnr=true", clip("400"))
+    results = measure(clip("400"), "psnr=enable_mse=true:enable_apsnr=true")
     assert list(results.columns) == ["psnr_y", "mse_y"]
     assert list(results.pooled()) == ["psnr_y", "mse_y"]
     assert list(results.aggregate) == ["apsnr_y"]
@@ -83,7 +71,7 @@ def test_luma_alone_has_no_columns_for_chroma() -> None:
 def test_the_clips_figure_is_of_all_errors(depth: int, reduced: bool) -> None:
     pictures = clip(depth=depth)
     request = f"psnr=enable_apsnr=true:reduced_hbd_peak={str(reduced).lower()}"
-    results = measured(request, pictures)
+    results = measure(pictures, request)
     assert list(results.columns) == ["psnr_y", "psnr_cb", "psnr_cr"]  # sums of errors are nobody's business
     peak = 255 << (depth - 8) if reduced else (1 << depth) - 1
     for i, name in enumerate(("y", "cb", "cr")):
@@ -93,8 +81,8 @@ def test_the_clips_figure_is_of_all_errors(depth: int, reduced: bool) -> None:
 
 
 def test_the_clips_figure_counts_frames_that_subsampling_leaves_out() -> None:
-    whole = measured("psnr=enable_apsnr=true", clip())
-    some = measured("psnr=enable_apsnr=true", clip(), subsample=3)
+    whole = measure(clip(), "psnr=enable_apsnr=true")
+    some = measure(clip(), "psnr=enable_apsnr=true", subsample=3)
     assert some.frames == [0, 3, 6]
     assert some.aggregate == whole.aggregate
     assert some.columns["psnr_y"].tolist() == whole.columns["psnr_y"][::3].tolist()
@@ -102,12 +90,12 @@ def test_the_clips_figure_counts_frames_that_subsampling_leaves_out() -> None:
 
 def test_the_clips_figure_has_a_limit() -> None:
     one = picture(24, 16, "420", 8, 1)
-    results = measured("psnr=enable_apsnr=true", [(one, one)] * 4)
+    results = measure([(one, one)] * 4, "psnr=enable_apsnr=true")
     assert results.aggregate["apsnr_y"] == math.ceil(10 * math.log10(255**2 * 24 * 16 * 4 * 2))
     luma = one.luma.copy()
     luma[0, 0] ^= 1
     nearly = [(one, one)] * 3 + [(one, Picture((luma, *one.planes[1:]), one.format))]
-    found = measured("psnr=enable_apsnr=true", nearly).aggregate["apsnr_y"]
+    found = measure(nearly, "psnr=enable_apsnr=true").aggregate["apsnr_y"]
     assert found == pytest.approx(10 * math.log10(255**2 * 24 * 16 * 4))
 
 
@@ -133,9 +121,3 @@ def test_a_reference_of_grey_has_no_signal() -> None:
 def test_no_noise_after_smoothing_is_the_depths_limit(depth: int, limit: int) -> None:
     grey = flat(128 << (depth - 8), depth)  # where smoothing rounds nothing
     assert set(figures("float_ansnr", grey, grey).values()) == {limit}
-
-
-@pytest.mark.parametrize(("width", "height"), [(2, 9), (9, 2)])
-def test_pictures_below_its_reach_are_refused(width: int, height: int) -> None:
-    with pytest.raises(FeatureError, match="at least 3x3 samples, because its smoothing reaches two samples"):
-        get_extractor("float_ansnr")().check_size(Geometry(width, height, 8))

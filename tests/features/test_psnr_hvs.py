@@ -1,15 +1,11 @@
-"""Visible errors of 8x8 blocks: libvmaf's figures, what is hidden, and what is refused."""
+"""Visible errors of 8x8 blocks: what is hidden, and what counts for nothing."""
 
 from __future__ import annotations
 
 import math
 
 import numpy as np
-import pytest
 
-from acuity.errors import FeatureError
-from acuity.features import get_extractor
-from acuity.features.extractor import Geometry
 from acuity.video.picture import Picture
 from seeded import figures, pair
 
@@ -30,23 +26,3 @@ def test_the_last_samples_that_fill_no_block_do_not_count() -> None:
         for one, fill in ((ref, 0), (dis, 255))
     ]
     assert figures("psnr_hvs", wider[0], wider[1]) == figures("psnr_hvs", ref, dis)
-
-
-@pytest.mark.parametrize("depth", [14, 16])
-def test_deep_samples_are_refused(depth: int) -> None:
-    geometry = Geometry(64, 64, depth, (32, 32))
-    with pytest.raises(FeatureError, match=f"psnr_hvs takes up to 12 bits .* have {depth}"):
-        get_extractor("psnr_hvs")().check_size(geometry)
-
-
-@pytest.mark.parametrize(
-    ("geometry", "message"),
-    [
-        (Geometry(64, 7, 8, (32, 4)), "at least 8x8 samples, because it looks at blocks of 8x8"),
-        (Geometry(14, 64, 8, (7, 32)), "chroma planes of at least 8x8 samples.* these are 7x32"),
-        (Geometry(64, 64, 8, None), "needs chroma"),
-    ],
-)
-def test_what_has_no_blocks_is_refused(geometry: Geometry, message: str) -> None:
-    with pytest.raises(FeatureError, match=message):
-        get_extractor("psnr_hvs")().check_size(geometry)

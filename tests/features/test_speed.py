@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from acuity.errors import AcuityError, FeatureError
+from acuity.errors import FeatureError
 from acuity.features import get_extractor
 from acuity.features.extractor import Geometry
 from speed_pictures import measure
@@ -97,11 +97,6 @@ def test_the_smallest_plane_is_enough(factor: float) -> None:
     assert all(list(column) == [0.0, 0.0] for column in results.columns.values())
     with pytest.raises(FeatureError):
         measure("tiles", (side - 1, side), "444", 8, f"speed_chroma=speed_prescale={factor}")
-
-
-def test_luma_alone_has_no_chroma() -> None:
-    with pytest.raises(AcuityError, match="speed_chroma needs chroma"):
-        measure("tiles", (240, 208), "400", 8, "speed_chroma")
 
 
 def test_small_changes_are_refused_once_there_is_one() -> None:

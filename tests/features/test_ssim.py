@@ -12,12 +12,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from acuity import _native
 from acuity.errors import FeatureError
-from acuity.features import get_extractor, parse_feature
-from acuity.features.extractor import CpuContext, Extractor, Frame, Geometry
+from acuity.features import make_extractor as make
+from acuity.features import parse_feature
+from acuity.features.extractor import Geometry
 from acuity.features.ssim import decibels
 from acuity.video.picture import Picture, PixelFormat
+from seeded import figures
 from ssim_pictures import Plane, pair
 
 # What libvmaf's plain path says about pairs of ssim_pictures; of `ssim`, which its program lacks, what the
@@ -25,34 +26,25 @@ from ssim_pictures import Plane, pair
 FIGURES: list[Any] = json.loads(Path(__file__).with_name("ssim_figures.json").read_text())
 
 
-def make(text: str) -> Extractor:
-    name, options = parse_feature(text)
-    return get_extractor(name)(options)
-
-
 def run(text: str, ref: Plane, dis: Plane, depth: int, instruction_set: str = "") -> dict[str, float]:
-    extractor = make(text)
-    height, width = ref.shape
-    geometry = Geometry(width, height, depth)
-    extractor.check_size(geometry)
+    name, options = parse_feature(text)
     first, second = (Picture((plane,), PixelFormat("400", depth)) for plane in (ref, dis))
-    runner = type(extractor).runner([extractor], geometry, CpuContext(_native.Workspace(), instruction_set))
-    return runner(Frame(0, first, second))
+    return figures(name, first, second, options, instruction_set)
 
 
-@pytest.mark.parametrize(("feature", "width", "height", "depth", "kind", "figures"), FIGURES)
+@pytest.mark.parametrize(("feature", "width", "height", "depth", "kind", "wanted"), FIGURES)
 def test_figures_are_libvmafs(
     feature: str,
     width: int,
     height: int,
     depth: int,
     kind: str,
-    figures: dict[str, float | None],
+    wanted: dict[str, float | None],
     instruction_set: str,
 ) -> None:
     found = run(feature, *pair(width, height, depth, kind), depth, instruction_set)
-    assert list(found) == list(figures)
-    for key, figure in figures.items():
+    assert list(found) == list(wanted)
+    for key, figure in wanted.items():
         if figure is None:
             assert not math.isfinite(found[key])
         else:

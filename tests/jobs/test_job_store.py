@@ -209,15 +209,16 @@ async def test_a_database_damaged_later_is_told_too(tmp_path: Path) -> None:
             await jobs.result(outcome.id)
 
 
+def _full(*_: object) -> None:
+    raise sqlite3.OperationalError("database or disk is full")
+
+
 @on_loop
 async def test_a_job_that_the_store_refuses_is_answered_and_remembered_for_now(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(*_: object) -> None:
-        raise sqlite3.OperationalError("database or disk is full")
-
     async with Jobs(config(data=tmp_path)) as jobs:
-        monkeypatch.setattr(Database, "finish", full)
+        monkeypatch.setattr(Database, "finish", _full)
         outcome = await jobs.run(spec("echo", word="hi"), client="a")
         assert outcome.document["echo"] == {"word": "hi"}
         assert await jobs.result(outcome.id) == outcome.document
@@ -234,11 +235,8 @@ async def test_a_job_that_the_store_refuses_is_answered_and_remembered_for_now(
 async def test_a_job_that_cannot_be_written_down_is_not_accepted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(*_: object) -> None:
-        raise sqlite3.OperationalError("database or disk is full")
-
     async with Jobs(config(data=tmp_path)) as jobs:
-        monkeypatch.setattr(Database, "insert", full)
+        monkeypatch.setattr(Database, "insert", _full)
         with pytest.raises(StoreError, match="database or disk is full"):
             await jobs.submit(spec("hold"), client="a")
         assert (await jobs.run(spec("echo", word="hi"), client="a")).document  # whoever waits gets an answer
@@ -282,7 +280,7 @@ async def test_a_job_that_began_without_room_is_kept_if_there_is_some_at_its_end
 
     def full(*_: object) -> None:
         monkeypatch.setattr(Database, "insert", insert)
-        raise sqlite3.OperationalError("database or disk is full")
+        _full()
 
     async with Jobs(config(data=tmp_path)) as jobs:
         monkeypatch.setattr(Database, "insert", full)

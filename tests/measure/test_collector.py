@@ -28,9 +28,9 @@ def test_a_column_keeps_what_was_written(figures: dict[int, float]) -> None:
         column.write(index, value)
     for index, value in figures.items():
         np.testing.assert_equal(column.get(index), value)
-    written = column.written(3100)
+    values, written = column.table(3100)
     assert set(np.flatnonzero(written)) == set(figures)
-    assert np.isnan(column.snapshot(3100)[~written]).all()
+    assert np.isnan(values[~written]).all()
     assert column.get(-1) is None
     assert column.get(10**6) is None
 

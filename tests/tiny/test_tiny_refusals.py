@@ -103,18 +103,12 @@ def test_an_output_whose_shape_shows_with_the_first_frame(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    ("content", "words"),
-    [
-        (b"", "is no ONNX model, or a truncated one"),
-        (b"\x00\x01\x02not a model", "is no ONNX model, or a truncated one"),
-        (b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n", "is no ONNX model, or a truncated one"),
-        (Regressor().model().SerializeToString()[:200], "is no ONNX model, or a truncated one"),
-    ],
+    "content", [b"", b"\x00\x01\x02not a model", Regressor().model().SerializeToString()[:200]]
 )
-def test_files_that_are_no_model(tmp_path: Path, content: bytes, words: str) -> None:
+def test_files_that_are_no_model(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "m.onnx"
     path.write_bytes(content)
-    assert words in refusal(path)
+    assert "is no ONNX model, or a truncated one" in refusal(path)
 
 
 def test_a_file_of_more_than_50_mb(tmp_path: Path) -> None:

@@ -156,7 +156,9 @@ def _open_card(name: str, number: int | None, excluded: Collection[str], share: 
         raise signs.problem
     from acuity.devices.cuda.backend import open_cuda
 
-    return open_cuda(number, _excluded_cards(excluded), share)
+    cards = (chosen_card(entry) for entry in excluded if ":" in entry)
+    avoided = frozenset(card for backend, card in cards if backend == "cuda" and card is not None)
+    return open_cuda(number, avoided, share)
 
 
 class Decoding(NamedTuple):
@@ -220,12 +222,6 @@ def _no_backend(given: object) -> BackendError:
 def _card_number(text: str) -> int | None:
     """The number of a card as it is written; None if it is none."""
     return int(text) if text.isascii() and text.isdigit() and len(text) <= len(str(_LAST_CARD)) else None
-
-
-def _excluded_cards(excluded: Collection[str]) -> frozenset[int]:
-    """The numbers of the cards that must not be used."""
-    cards = (chosen_card(entry) for entry in excluded if ":" in entry)
-    return frozenset(number for name, number in cards if name == "cuda" and number is not None)
 
 
 def _cannot_start(backend: str) -> BackendError:

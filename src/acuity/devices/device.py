@@ -2,13 +2,13 @@
 
 A measurement has one device or several, in order of preference: each group of extractors is computed by the
 first device that has it. A device computes either one frame after the other, on every worker thread, which
-opens a Lane on it; or batches of frames, on one thread, which opens a Conveyor.
+opens a lane on it; or batches of frames, on one thread, which opens a conveyor.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from acuity.errors import BackendError
 
@@ -21,13 +21,8 @@ if TYPE_CHECKING:
     from acuity.devices.cpu import CpuLane
     from acuity.devices.cuda.card_arrays import CardArrays
     from acuity.devices.cuda.conveyor import CudaConveyor
-    from acuity.features.extractor import Extractor, Geometry, Run
+    from acuity.features.extractor import Extractor, Geometry
     from acuity.video.readers.reader import BaseReader
-
-# The CPU computes in lanes and a card on a conveyor, each with runners that compute a group of extractors.
-Lane: TypeAlias = "CpuLane"
-Conveyor: TypeAlias = "CudaConveyor"
-DeviceRunner: TypeAlias = "Run"
 
 
 class Device(Protocol):
@@ -70,11 +65,11 @@ class Device(Protocol):
         """
         ...
 
-    def lane(self, geometry: Geometry) -> Lane:
+    def lane(self, geometry: Geometry) -> CpuLane:
         """A lane for pictures of this geometry; called by the thread that uses it."""
         ...
 
-    def conveyor(self, geometry: Geometry) -> Conveyor:
+    def conveyor(self, geometry: Geometry) -> CudaConveyor:
         """A conveyor for pictures of this geometry."""
         ...
 

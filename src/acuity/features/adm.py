@@ -6,17 +6,15 @@ In integer arithmetic and in single precision.
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import Any, Final, Self
 
 import numpy as np
 
+from acuity import _native
 from acuity.errors import FeatureError, UnfitOptionError
 from acuity.features.extractor import CpuContext, Extractor, Feature, Geometry, Run
 from acuity.features.options import OptionValue, number, switch
-from acuity.features.scales import DEBUG, SCALES, SharedPass, at_least, debug_features
-
-if TYPE_CHECKING:
-    from acuity import _native
+from acuity.features.scales import DEBUG, SCALES, PassMember, SharedPass, at_least, debug_features
 
 _CSF_SCALE: Final = number(
     "adm_csf_scale", "scf", 1.0, 0.0, 50.0, "scale of Barten's sensitivity, straight bands"
@@ -43,7 +41,7 @@ _Csf = tuple[int, float, int, float, float]
 _FloatSetting = tuple[tuple[Any, ...], float, float, float, bool, int]
 
 
-class _AnyAdm(Extractor):
+class _AnyAdm(PassMember):
     """The base of Adm and FloatAdm."""
 
     min_size = 17
@@ -57,7 +55,6 @@ class _AnyAdm(Extractor):
         return int(mode), float(distance), int(height), straight, diagonal
 
     def figures(self, values: Sequence[Any]) -> list[Any]:
-        """Figures in the order of `features`, from one setting's native output: numbers or columns."""
         whole, aim, *rest = values
         adm3 = at_least(self.combined(whole, aim), self.number("adm_min_val"))
         return [whole, aim, adm3, *rest[:4], whole, *rest[4:]]
@@ -96,8 +93,6 @@ class Adm(_AnyAdm):
         super().__init__(given)
         usual = {option.name: option.default for option in self.options}
         if any(self.settings[name] != usual[name] for name in _CSF_OPTIONS):
-            from acuity import _native
-
             try:
                 _native.csf_factors(*self.csf)
             except FeatureError as error:  # a display outside the range of the arithmetic or its tables
@@ -128,16 +123,11 @@ class Adm(_AnyAdm):
 
 def adm_pass(
     members: Sequence[Adm], geometry: Geometry, cpu: CpuContext
-) -> tuple[SharedPass[Adm, tuple[float, float]], _native.Adm]:
+) -> tuple[SharedPass[tuple[float, float]], _native.Adm]:
     """The pass of extractors that share their sums, and the native object that computes these."""
-    from acuity import _native
-
     first = members[0]
-    shared = SharedPass(
-        members,
-        lambda member: (member.number("adm_enhn_gain_limit"), member.number("adm_noise_weight")),
-        _native.ADM_OUTPUTS,
-    )
+    own = [(member.number("adm_enhn_gain_limit"), member.number("adm_noise_weight")) for member in members]
+    shared = SharedPass(members, own, _native.ADM_OUTPUTS)
     names = "csf_mode", "view_distance", "display_height", "csf_scale", "csf_diagonal_scale"
     native = cpu.kernel(
         _native.Adm,
@@ -198,9 +188,7 @@ class FloatAdm(_AnyAdm):
 
     @classmethod
     def runner(cls, members: Sequence[Self], geometry: Geometry, cpu: CpuContext) -> Run:
-        from acuity import _native
-
-        shared = SharedPass(members, lambda member: member.setting, _native.FLOAT_ADM_OUTPUTS)
+        shared = SharedPass(members, [member.setting for member in members], _native.FLOAT_ADM_OUTPUTS)
         skip = members[0].flag("adm_skip_scale0")
         native = cpu.kernel(_native.FloatAdm, geometry, skip_scale0=skip, settings=shared.settings)
         return lambda frame: shared.figures(native.run(frame.ref.luma, frame.dis.luma))

@@ -6,11 +6,12 @@ import os
 import re
 from collections.abc import Hashable, Mapping, Sequence
 from pathlib import Path
-from typing import Final, NamedTuple, Self
+from typing import Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from acuity import _native
 from acuity.errors import OutputError, UnfitPictureError
 from acuity.features.extractor import CpuContext, Extractor, Feature, Geometry, Run
 from acuity.features.options import OptionValue, name_suffix, number, switch, word
@@ -27,14 +28,6 @@ _SOURCE: Final = Feature("cambi_source", "cambi_source", only_with="full_ref")
 _FULL_REFERENCE: Final = Feature("cambi_full_reference", "cambi_full_reference", only_with="full_ref")
 # Smallest picture that cambi_high_res_speedup halves, by its value.
 _SPEEDUPS: Final = {1080: 1920 * 1080, 1440: 2560 * 1440, 2160: 3840 * 2160}
-
-
-class Judged(NamedTuple):
-    """The size at which a picture is judged, and the window for contrasts."""
-
-    width: int
-    height: int
-    window: int
 
 
 class Cambi(Extractor):
@@ -176,8 +169,9 @@ class Cambi(Extractor):
             window = (window + 1) >> 1
         return window | 1
 
-    def judged(self, size: tuple[int, int], geometry: Geometry) -> Judged:
-        return Judged(*size, self.window(size, geometry))
+    def judged(self, size: tuple[int, int], geometry: Geometry) -> tuple[int, int, int]:
+        """The size at which a picture is judged, and the window for contrasts."""
+        return *size, self.window(size, geometry)
 
     @classmethod
     def runner(cls, members: Sequence[Self], geometry: Geometry, cpu: CpuContext) -> Run:
@@ -197,8 +191,6 @@ class Judgement:
     """The work for a group of extractors that is alike on every device: tables, figures and heatmaps."""
 
     def __init__(self, members: Sequence[Cambi], geometry: Geometry, cpu: CpuContext) -> None:
-        from acuity import _native
-
         first = members[0]
         with_source = any(member.flag("full_ref") for member in members)
         self._folders = [

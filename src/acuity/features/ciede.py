@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Final, Self
 
+from acuity import _native
 from acuity.features.extractor import CpuContext, Extractor, Feature, Frame, Geometry, Run
 
 # The right shifts of a pixel's column and row that give its chroma sample. They are libvmaf's, which treats
@@ -35,8 +36,6 @@ class Ciede(Extractor):
 
     @classmethod
     def runner(cls, members: Sequence[Self], geometry: Geometry, cpu: CpuContext) -> Run:
-        from acuity import _native
-
         kernel, pixels = cpu.kernel(_native.Ciede, geometry), geometry.width * geometry.height
 
         def run(frame: Frame) -> dict[str, float]:

@@ -29,19 +29,15 @@ def describe_extractor(extractor: type[Extractor]) -> dict[str, object]:
 
 
 def _describe_option(option: Option) -> dict[str, object]:
+    limited = option.kind in ("int", "float")
     return {
         "name": option.name,
         "alias": option.alias or None,
         "type": option.kind,
         "default": option.default,
-        "min": _limit(option, option.minimum),
-        "max": _limit(option, option.maximum),
+        "min": option.minimum if limited else None,
+        "max": option.maximum if limited and math.isfinite(option.maximum) else None,
         "choices": list(option.choices) or None,
         "in_name": option.named,
         "help": option.help,
     }
-
-
-def _limit(option: Option, value: float) -> float | None:
-    """The limit, or None if there is none."""
-    return value if option.kind in ("int", "float") and math.isfinite(value) else None

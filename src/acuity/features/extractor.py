@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Protocol, Se
 import numpy as np
 from numpy.typing import NDArray
 
+from acuity._native import Workspace
 from acuity.errors import FeatureError, UnfitPictureError
 from acuity.features.options import Option, OptionValue, name_suffix, parse_options, show
 from acuity.video.picture import ColourTags
 
 if TYPE_CHECKING:
-    from acuity._native import Workspace
     from acuity.video.picture import Picture
 
 # No extractor looks further back or ahead than this many frames. That many earlier pictures are always kept,

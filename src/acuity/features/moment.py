@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, Self
 
+from acuity._native import moments
 from acuity.features.extractor import CpuContext, Extractor, Feature, Frame, Geometry, Run
 
 _KEYS: Final = [f"float_moment_{picture}{order}" for order in ("1st", "2nd") for picture in ("ref", "dis")]
@@ -17,8 +18,6 @@ class FloatMoment(Extractor):
 
     @classmethod
     def runner(cls, members: Sequence[Self], geometry: Geometry, cpu: CpuContext) -> Run:
-        from acuity._native import moments
-
         depth, instructions, samples = geometry.depth, cpu.instruction_set, geometry.width * geometry.height
         unit = 2.0 ** (depth - 8)  # samples count as those of 8 bits
         units = (unit, unit, unit**2, unit**2)

@@ -9,6 +9,7 @@ from collections.abc import Hashable, Sequence
 from functools import cached_property
 from typing import Final, Self
 
+from acuity import _native
 from acuity.errors import UnfitPictureError
 from acuity.features.extractor import CpuContext, Derivation, Extractor, Feature, Frame, Geometry, Run
 from acuity.features.options import number, switch
@@ -179,8 +180,6 @@ class Motion(MotionExtractor):
 
     @classmethod
     def runner(cls, members: Sequence[Self], geometry: Geometry, cpu: CpuContext) -> Run:
-        from acuity import _native
-
         all_keys = [(member, member.keys(late=False)) for member in members]
         lookback = members[0].lookback
         native = cpu.kernel(_native.Motion, geometry)
@@ -270,8 +269,6 @@ class FloatMotion(MotionExtractor):
 
     @classmethod
     def runner(cls, members: Sequence[Self], geometry: Geometry, cpu: CpuContext) -> Run:
-        from acuity import _native
-
         first = members[0]
         lookback = first.lookback
         planes = [(geometry.width, geometry.height)]

@@ -11,7 +11,6 @@ from acuity.errors import FeatureError
 from acuity.text import quoted, shortened
 
 OptionValue = str | float | bool | int
-Setting = float | bool | int | str
 
 # Options that write files: only a local user may set them, no client and no model file.
 WRITING: Final = frozenset(("heatmaps_path",))
@@ -28,7 +27,7 @@ class Option(NamedTuple):
     name: str
     alias: str
     kind: Literal["bool", "int", "float", "text"]
-    default: Setting
+    default: OptionValue
     minimum: float = 0.0
     maximum: float = 0.0
     named: bool = True
@@ -36,32 +35,25 @@ class Option(NamedTuple):
     widens: bool = False  # a switch that only adds figures: on if any user of the extractor needs it
     choices: tuple[str, ...] = ()  # of a text; empty: any
 
-    def parse(self, value: OptionValue) -> Setting:
+    def parse(self, value: OptionValue) -> OptionValue:
         """The value in the option's own type; raises ValueError."""
         if self.kind == "bool":
             return _parse_switch(value)
         if self.kind == "text":
-            return self._parse_text(value)
+            if self.choices and value not in self.choices:
+                raise ValueError(f"one of {', '.join(self.choices)}")
+            return str(value)
         number = _parse_number(value)
         if self.kind == "int" and number != int(number):
             raise ValueError("a whole number")
         if number != self.default and not self.minimum <= number <= self.maximum:
-            raise ValueError(self._limits())
+            limits = f"between {self.minimum:g} and {self.maximum:g}"
+            raise ValueError(limits if math.isfinite(self.maximum) else f"{self.minimum:g} or more")
         return int(number) if self.kind == "int" else number
-
-    def _parse_text(self, value: OptionValue) -> str:
-        if self.choices and value not in self.choices:
-            raise ValueError(f"one of {', '.join(self.choices)}")
-        return str(value)
 
     def words(self) -> tuple[str, ...]:
         """All possible values, if they are words."""
         return tuple(_SWITCHES) if self.kind == "bool" else self.choices
-
-    def _limits(self) -> str:
-        if math.isfinite(self.maximum):
-            return f"between {self.minimum:g} and {self.maximum:g}"
-        return f"{self.minimum:g} or more"
 
     def values(self) -> str:
         """The possible values, for people."""
@@ -71,7 +63,7 @@ class Option(NamedTuple):
         usual = isinstance(self.default, str) or self.minimum <= self.default <= self.maximum
         return least if usual else f"{self.default:g}, {least}"
 
-    def suffix(self, setting: Setting) -> str:
+    def suffix(self, setting: OptionValue) -> str:
         """The setting's part of feature names."""
         if not self.named or setting == self.default:
             return ""
@@ -99,7 +91,7 @@ def word(
     return Option(name, alias, "text", default, named=named, help=help, choices=choices)
 
 
-def show(setting: Setting) -> str:
+def show(setting: OptionValue) -> str:
     """A setting in the notation of options."""
     if isinstance(setting, bool):
         return str(setting).lower()
@@ -132,7 +124,7 @@ def parse_options(
     options: Iterable[Option],
     given: Mapping[str, OptionValue],
     owners: Callable[[str], list[str]] = lambda _: [],
-) -> dict[str, Setting]:
+) -> dict[str, OptionValue]:
     """The settings of all options, with the given ones checked; raises FeatureError.
 
     `owners` returns the extractors that have an option, for the error about one that doesn't.
@@ -163,7 +155,7 @@ def _unknown_option(extractor: str, name: str, known: list[str], owners: list[st
     )
 
 
-def name_suffix(options: Iterable[Option], settings: Mapping[str, Setting]) -> str:
+def name_suffix(options: Iterable[Option], settings: Mapping[str, OptionValue]) -> str:
     """The settings' part of feature names, in the order of the options' names."""
     ordered = sorted(options, key=lambda option: option.name)
     return "".join(option.suffix(settings[option.name]) for option in ordered)

@@ -12,6 +12,7 @@ from typing import Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from acuity import _native
 from acuity.features.extractor import CpuContext, Extractor, Feature, Frame, Geometry, Run
 from acuity.features.options import number, switch
 
@@ -55,8 +56,6 @@ class Psnr(Extractor):
 
     @classmethod
     def runner(cls, members: Sequence[Self], geometry: Geometry, cpu: CpuContext) -> Run:
-        from acuity import _native
-
         figures = PsnrFigures(members, geometry)
         error, depth, instructions = _native.squared_error, geometry.depth, cpu.instruction_set
 
@@ -136,8 +135,6 @@ class FloatPsnr(Extractor):
 
     @classmethod
     def runner(cls, members: Sequence[Self], geometry: Geometry, cpu: CpuContext) -> Run:
-        from acuity import _native
-
         depth, instructions = geometry.depth, cpu.instruction_set
         exact = depth <= 12  # squares of differences fit single precision
         error = _native.squared_error if exact else _native.rounded_error
@@ -159,8 +156,6 @@ class FloatAnsnr(Extractor):
 
     @classmethod
     def runner(cls, members: Sequence[Self], geometry: Geometry, cpu: CpuContext) -> Run:
-        from acuity import _native
-
         kernel, depth = cpu.kernel(_native.Ansnr, geometry), geometry.depth
         power = _peak(depth) ** 2 * geometry.width * geometry.height
 

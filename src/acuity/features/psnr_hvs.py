@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Final, Self
 
+from acuity._native import hvs_errors
 from acuity.errors import UnfitPictureError
 from acuity.features.extractor import CpuContext, Extractor, Feature, Geometry, Run
 
@@ -37,8 +38,6 @@ class PsnrHvs(Extractor):
 
     @classmethod
     def runner(cls, members: Sequence[Self], geometry: Geometry, cpu: CpuContext) -> Run:
-        from acuity._native import hvs_errors
-
         depth, instructions = geometry.depth, cpu.instruction_set
         return lambda frame: figures(*hvs_errors(frame.ref.planes, frame.dis.planes, depth, instructions))
 
@@ -46,8 +45,5 @@ class PsnrHvs(Extractor):
 def figures(luma: float, cb: float, cr: float) -> dict[str, float]:
     """A frame's figures from the mean errors of its planes."""
     errors = (luma, cb, cr, luma * 0.8 + 0.1 * (cb + cr))
-    return {key: _decibels(error) for key, error in zip(_KEYS, errors, strict=True)}
-
-
-def _decibels(error: float) -> float:
-    return 10.0 * -math.log10(error) if error else math.inf
+    decibels = (10.0 * -math.log10(error) if error else math.inf for error in errors)
+    return dict(zip(_KEYS, decibels, strict=True))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
-from typing import Any, Final, Generic, Protocol, TypeVar
+from collections.abc import Hashable, Sequence
+from typing import Any, Final, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from acuity.features.extractor import Feature
+from acuity.features.extractor import Extractor, Feature
 from acuity.features.options import switch
 
 SCALES: Final = range(4)
@@ -29,28 +29,22 @@ def at_least(value: Any, smallest: float) -> Any:
     return np.where(value > smallest, value, smallest)
 
 
-class Member(Protocol):
+class PassMember(Extractor):
     """An extractor whose figures come from a part of the output of a pass."""
-
-    def keys(self, *, late: bool) -> list[str]: ...
 
     def figures(self, values: Sequence[Any]) -> Sequence[Any]:
         """Figures in the order of the features, from the part of its setting: numbers or columns."""
-        ...
+        return values
 
 
-MemberT = TypeVar("MemberT", bound=Member)
 SettingT = TypeVar("SettingT", bound=Hashable)
 
 
-class SharedPass(Generic[MemberT, SettingT]):
+class SharedPass(Generic[SettingT]):
     """Extractors that share a pass: their distinct settings, and whose figures are where in its output."""
 
-    def __init__(
-        self, members: Sequence[MemberT], setting: Callable[[MemberT], SettingT], width: int
-    ) -> None:
-        """`width` is the number of outputs for each setting."""
-        own = [setting(member) for member in members]
+    def __init__(self, members: Sequence[PassMember], own: Sequence[SettingT], width: int) -> None:
+        """`own` are the members' settings, and `width` the number of outputs for each."""
         self.settings = list(dict.fromkeys(own))
         self._width = width
         self._places = [

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Mapping, Sequence
-from typing import TYPE_CHECKING, Final, Self, TypedDict
+from typing import Any, Final, Self
 
+from acuity import _native
+from acuity._native import Speed, SpeedPlan
 from acuity.errors import FeatureError, UnfitPictureError
 from acuity.features.extractor import CpuContext, Extractor, Feature, Frame, Geometry, Run
 from acuity.features.options import RESAMPLING, OptionValue, number, switch, word
-
-if TYPE_CHECKING:
-    from acuity._native import Speed, SpeedPlan
 
 # Samples of a rescaled plane along the side of one block: 5 samples with a distance of 16.
 BLOCK: Final = 80
@@ -32,12 +31,6 @@ _OPTIONS: Final = (
         "what is below neural noise, raised by this part of it, is not seen"),
 )  # fmt: skip
 Weighing = tuple[float, float, int]  # neural noise, its floor, and the mode
-
-
-class Scaling(TypedDict):
-    kernelscale: float
-    prescale: float
-    prescale_method: str
 
 
 class SpeedExtractor(Extractor):
@@ -82,7 +75,7 @@ class SpeedExtractor(Extractor):
         return self.number("speed_kernelscale"), self.number("speed_prescale"), method
 
     @property
-    def scaling(self) -> Scaling:
+    def scaling(self) -> dict[str, Any]:
         """The options that decide how planes are reduced, as the native objects take them."""
         return {
             "kernelscale": self.number("speed_kernelscale"),
@@ -105,8 +98,6 @@ def native_speed(
     members: Sequence[SpeedExtractor], plane: tuple[int, int], geometry: Geometry, cpu: CpuContext
 ) -> Speed:
     """The native object that compares planes of that size, with the scores of each weighing."""
-    from acuity import _native
-
     return _native.Speed(
         cpu.workspace,
         *plane,
@@ -119,8 +110,6 @@ def native_speed(
 
 def native_plan(first: SpeedExtractor, plane: tuple[int, int]) -> SpeedPlan:
     """The plan for planes of that size: filters, and which samples they read."""
-    from acuity import _native
-
     return _native.SpeedPlan(*plane, **first.scaling)
 
 

@@ -8,15 +8,12 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final, Protocol, Self
+from typing import Final, Self
 
+from acuity import _native
 from acuity.errors import UnfitPictureError
 from acuity.features.extractor import CpuContext, Extractor, Feature, Geometry, Run
 from acuity.features.options import number, switch
-
-if TYPE_CHECKING:
-    from acuity import _native
-    from acuity.video.picture import Samples
 
 _OPTIONS: Final = (
     switch("enable_lcs", "", "also give luminance, contrast and structure", widens=True),
@@ -29,17 +26,11 @@ _VIEWED_LINES: Final = 256  # float_ssim shrinks pictures to about as many
 _SCALES: Final = range(5)  # of float_ms_ssim
 
 
-class _Kernel(Protocol):
-    """A native object that compares two pictures."""
-
-    def run(self, ref: Samples, dis: Samples) -> list[float]: ...
-
-
 class Similarity(Extractor):
     """An extractor whose kernel gives the figure and then its terms, in the order of its features."""
 
     @abstractmethod
-    def kernel(self, geometry: Geometry, cpu: CpuContext) -> _Kernel:
+    def kernel(self, geometry: Geometry, cpu: CpuContext) -> _native.FloatSsim | _native.FloatMsSsim:
         """The native object that computes the figure."""
 
     @classmethod
@@ -112,8 +103,6 @@ class FloatSsim(Similarity):
             )
 
     def kernel(self, geometry: Geometry, cpu: CpuContext) -> _native.FloatSsim:
-        from acuity import _native
-
         return cpu.kernel(_native.FloatSsim, geometry, factor=self.factor(geometry))
 
 
@@ -132,8 +121,6 @@ class FloatMsSsim(Similarity):
     min_size_reason = "its coarsest scale is a sixteenth and its window has 11x11 of that"
 
     def kernel(self, geometry: Geometry, cpu: CpuContext) -> _native.FloatMsSsim:
-        from acuity import _native
-
         return cpu.kernel(_native.FloatMsSsim, geometry)
 
 
@@ -144,7 +131,5 @@ class Ssim(Extractor):
 
     @classmethod
     def runner(cls, members: Sequence[Self], geometry: Geometry, cpu: CpuContext) -> Run:
-        from acuity import _native
-
         kernel = cpu.kernel(_native.Ssim, geometry)
         return lambda frame: {"ssim": kernel.run(frame.ref.luma, frame.dis.luma)}

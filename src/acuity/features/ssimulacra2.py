@@ -11,18 +11,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, NamedTuple, Self
+from typing import Final, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from acuity import _native
 from acuity.errors import UnfitPictureError
 from acuity.features.extractor import CpuContext, Extractor, Feature, Frame, Geometry, Run
 from acuity.features.options import word
 from acuity.video.rgb import MATRIX_NAMES, NARROW_PRIMARIES, SRGB, WEIGHTS, usual_matrix
-
-if TYPE_CHECKING:
-    from acuity import _native
 
 AUTO: Final = "auto"
 _MATRICES: Final = {"bt601": "smpte170m", "bt709": "bt709", "bt2020": "bt2020nc"}  # that options name
@@ -230,8 +228,6 @@ def _levels(depth: int, limited: bool) -> tuple[int, int, int]:
 
 
 def _curve(transfer: str) -> NDArray[np.float32]:
-    from acuity import _native
-
     values = np.linspace(0.0, 1.0, _native.SSIMULACRA2_CURVE + 1)
     return _CURVES[transfer](values).astype(np.float32)
 
@@ -249,8 +245,6 @@ def _mix(primaries: str | None, peak: float | None) -> NDArray[np.float32]:
 
 
 def native_ssimulacra2(colour: Colour, geometry: Geometry, cpu: CpuContext) -> _native.Ssimulacra2:
-    from acuity import _native
-
     return cpu.kernel(
         _native.Ssimulacra2,
         geometry,

@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, Final, Self
 
+from acuity import _native
 from acuity.errors import FeatureError, NoFilterError, UnfitPictureError
-from acuity.features.extractor import CpuContext, Extractor, Feature, Geometry, Run
+from acuity.features.extractor import CpuContext, Feature, Geometry, Run
 from acuity.features.options import RESAMPLING, OptionValue, number, show, switch, word
-from acuity.features.scales import DEBUG, SCALES, SharedPass, at_least, debug_features
+from acuity.features.scales import DEBUG, SCALES, PassMember, SharedPass, at_least, debug_features
 
 _GAIN_LIMIT: Final = number(
     "vif_enhn_gain_limit", "egl", 100.0, 1.0, 100.0, "limit of enhancement gain; 1 allows none"
@@ -24,7 +25,7 @@ _SHARED: Final = (
 )
 
 
-class _AnyVif(Extractor):
+class _AnyVif(PassMember):
     """The base of Vif and FloatVif."""
 
     min_size = 16
@@ -33,10 +34,6 @@ class _AnyVif(Extractor):
     @property
     def gain_limit(self) -> float:
         return self.number("vif_enhn_gain_limit")
-
-    def figures(self, values: Sequence[Any]) -> Sequence[Any]:
-        """Figures in the order of `features`, from one gain limit's native output."""
-        return values
 
 
 class Vif(_AnyVif):
@@ -55,18 +52,14 @@ class Vif(_AnyVif):
 
     @classmethod
     def runner(cls, members: Sequence[Self], geometry: Geometry, cpu: CpuContext) -> Run:
-        from acuity import _native
-
         shared = shared_vif(members)
         skip = members[0].flag("vif_skip_scale0")
         native = cpu.kernel(_native.Vif, geometry, skip_scale0=skip, gains=shared.settings)
         return lambda frame: shared.figures(native.run(frame.ref.luma, frame.dis.luma))
 
 
-def shared_vif(members: Sequence[Vif]) -> SharedPass[Vif, float]:
-    from acuity import _native
-
-    return SharedPass(members, lambda member: member.gain_limit, _native.VIF_OUTPUTS)
+def shared_vif(members: Sequence[Vif]) -> SharedPass[float]:
+    return SharedPass(members, [member.gain_limit for member in members], _native.VIF_OUTPUTS)
 
 
 class FloatVif(_AnyVif):
@@ -98,8 +91,6 @@ class FloatVif(_AnyVif):
 
     def _smallest(self) -> int:
         """The smallest side that its windows can reflect; raises NoFilterError for unknown windows."""
-        from acuity import _native
-
         try:
             return _native.float_vif_min_size(self.number("vif_kernelscale"))
         except FeatureError as error:
@@ -126,10 +117,9 @@ class FloatVif(_AnyVif):
 
     @classmethod
     def runner(cls, members: Sequence[Self], geometry: Geometry, cpu: CpuContext) -> Run:
-        from acuity import _native
-
         first = members[0]
-        shared = SharedPass(members, lambda member: member.gain_limit, _native.FLOAT_VIF_OUTPUTS)
+        gains = [member.gain_limit for member in members]
+        shared = SharedPass(members, gains, _native.FLOAT_VIF_OUTPUTS)
         native = cpu.kernel(
             _native.FloatVif,
             geometry,

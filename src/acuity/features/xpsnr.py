@@ -8,17 +8,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Final, Self
+from typing import Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from acuity import _native
 from acuity.features.extractor import CpuContext, Extractor, Feature, Frame, Geometry, Run
 from acuity.features.options import number
 from acuity.features.psnr import plane_samples
-
-if TYPE_CHECKING:
-    from acuity import _native
 
 _PLANES: Final = ("y", "u", "v")
 _WEIGHTS: Final = (4.0, 1.0, 1.0)
@@ -62,8 +60,6 @@ class Xpsnr(Extractor):
 
     def kernel(self, geometry: Geometry, instruction_set: str = "") -> _native.Xpsnr:
         """The native object that weighs errors."""
-        from acuity import _native
-
         return _native.Xpsnr(
             geometry.width,
             geometry.height,

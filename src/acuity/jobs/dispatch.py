@@ -76,11 +76,6 @@ class QueuedJob:
             self.report(Progress(0.0, None, f"queued, {position - 1} ahead", details))
 
 
-def without_traceback(error: JobError) -> JobError:
-    """The same error without its traceback, which would keep every object of the failed call alive."""
-    return type(error)(*error.args)
-
-
 logger: Final = logging.getLogger(__name__)
 
 _ATTEMPTS: Final = 3  # workers that may end before they take a job
@@ -102,7 +97,10 @@ class JobDispatcher:
         self._config = config
         self._on_start = on_start
         self._on_end = on_end
-        self._turns = _turns(config)
+        limits = config.workers, config.queue, config.queue_each, config.running_each
+        self._turns: Turns[QueuedJob] = (
+            Turns(*limits) if config.turns is None else SharedTurns(config.turns, *limits)
+        )
         self._asking: asyncio.TimerHandle | None = None  # asks for turns again
         self._running: dict[QueuedJob, asyncio.Task[None]] = {}
         self.pool = Pool(config)
@@ -271,11 +269,6 @@ class JobDispatcher:
         entry.status, entry.failure, entry.finished, entry.position = status, failure, time.time(), None
         entry.over.set()
         self._on_end(entry)
-
-
-def _turns(config: JobsConfig) -> Turns[QueuedJob]:
-    limits = config.workers, config.queue, config.queue_each, config.running_each
-    return Turns(*limits) if config.turns is None else SharedTurns(config.turns, *limits)
 
 
 def _stopping(entry: QueuedJob, meanwhile: str) -> JobError:

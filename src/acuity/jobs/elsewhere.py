@@ -15,12 +15,12 @@ import asyncio
 import builtins
 import logging
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from typing import Final, Protocol
 
 from acuity.errors import JobError, StoreError
 from acuity.jobs.progress import Forwarder
-from acuity.jobs.store import Database, Seen, Store
+from acuity.jobs.store import Database, Store
 from longwire.work import Job, Progress, Status
 
 logger: Final = logging.getLogger(__name__)
@@ -74,19 +74,19 @@ class Siblings:
             else:
                 failed = False
                 if seen is not None:
-                    self._take_in(seen)
+                    self._take_in(*seen)
             await asyncio.sleep(POLL if self._working or self._busy() else _IDLE)
         self._known = None
         self._task = None
 
-    def _take_in(self, seen: Seen) -> None:
-        for id in seen.cancels:
+    def _take_in(self, jobs: Mapping[str, Job], cancels: Collection[str]) -> None:
+        for id in cancels:
             self._on_cancel(id)
-        before, self._known = self._known, {id: job.status for id, job in seen.jobs.items()}
-        self._working = any(not job.over for job in seen.jobs.values())
+        before, self._known = self._known, {id: job.status for id, job in jobs.items()}
+        self._working = any(not job.over for job in jobs.values())
         if before is None:  # what happened since somebody began to listen is news
-            before = {id: job.status for id, job in seen.jobs.items() if job.changed < self._since}
-        for id, job in seen.jobs.items():
+            before = {id: job.status for id, job in jobs.items() if job.changed < self._since}
+        for id, job in jobs.items():
             if before.get(id) != job.status:
                 self._on_change(job)
 

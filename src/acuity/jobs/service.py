@@ -13,7 +13,7 @@ from typing import Any, Final, TypeAlias
 
 from acuity.errors import JobCancelled, JobError, JobTimeout, StoreError
 from acuity.jobs.config import JobsConfig
-from acuity.jobs.dispatch import JobDispatcher, QueuedJob, without_traceback
+from acuity.jobs.dispatch import JobDispatcher, QueuedJob
 from acuity.jobs.elsewhere import Elsewhere, SharedJobs, Siblings
 from acuity.jobs.progress import Forwarder, JobOutcome, ProgressListener
 from acuity.jobs.store import Database, Store, parse
@@ -117,7 +117,8 @@ class Jobs:
                     entry.listeners.discard(forwarder)
                 forwarder.drop()
         if entry.failure is not None:
-            raise without_traceback(entry.failure)
+            # Without its traceback, which would keep every object of the failed call alive.
+            raise type(entry.failure)(*entry.failure.args)
         assert entry.text is not None
         return JobOutcome(entry.id, await parse(entry.text))
 

@@ -14,9 +14,9 @@ import logging
 import shutil
 import sqlite3
 import time
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from itertools import chain
 from pathlib import Path
 from typing import Any, Concatenate, Final, ParamSpec, TypeVar, cast
@@ -47,14 +47,6 @@ _T = TypeVar("_T")
 _P = ParamSpec("_P")
 
 
-@dataclass(frozen=True, slots=True)
-class Seen:
-    """The jobs and wishes of other servers, as the database has them."""
-
-    jobs: Mapping[str, Job]  # jobs of others that are unfinished or ended a short while ago
-    cancels: frozenset[str]  # jobs of this process that others want to end
-
-
 class Store:
     """The stored jobs. Every method except close() raises StoreError with a sentence that names the file."""
 
@@ -82,8 +74,11 @@ class Store:
         """Mark the unfinished jobs of ended servers as interrupted; returns how many there were."""
         return self._call(self._mark_interrupted)
 
-    def look(self, again: bool) -> Awaitable[Seen | None]:
-        """The jobs and wishes of other servers; None: nothing new since the last look, unless asked again."""
+    def look(self, again: bool) -> Awaitable[tuple[dict[str, Job], frozenset[str]] | None]:
+        """The jobs of others that are unfinished or ended a short while ago, and our jobs that they cancel.
+
+        None: nothing new since the last look, unless asked again.
+        """
         return self._call(lambda: self._look(again))
 
     async def close(self) -> None:
@@ -155,14 +150,14 @@ class Store:
         instance.tidy()
         return marked
 
-    def _look(self, again: bool) -> Seen | None:
+    def _look(self, again: bool) -> tuple[dict[str, Job], frozenset[str]] | None:
         if self._instance is None:
             return None  # a database in memory has no others
         marked, database = self._mark_interrupted(), self._opened
         if (version := database.version) == self._version and not marked and not again:
             return None
         self._version = version
-        return Seen(database.of_others(time.time() - _RECENT), database.cancels())
+        return database.of_others(time.time() - _RECENT), database.cancels()
 
     def _close(self) -> None:
         if self._database is not None:

@@ -43,13 +43,6 @@ class Ticket(NamedTuple):
         return "-".join(map(str, self))
 
 
-def next_round(line: Sequence[Ticket], client: str, running: Counter[str]) -> int:
-    """The round of a client's next ticket."""
-    served = min((ticket.round - running[ticket.client] for ticket in line), default=0)
-    last = max((ticket.round for ticket in line if ticket.client == client), default=-1)
-    return max(served + running[client], last + 1, 0)
-
-
 def in_order(line: Iterable[Ticket], running: Counter[str]) -> list[Ticket]:
     """The tickets in the order of their turns, if no running job ends before."""
     ahead = Counter(running)
@@ -58,27 +51,6 @@ def in_order(line: Iterable[Ticket], running: Counter[str]) -> list[Ticket]:
         turns.append((ahead[ticket.client], ticket))
         ahead[ticket.client] += 1
     return [ticket for _, ticket in sorted(turns)]
-
-
-def chosen(line: Iterable[Ticket], running: Counter[str], most: int, *, short: bool) -> Ticket | None:
-    """The ticket that gets a free place: the one for short work, or one of the others.
-
-    A client may have at most `most` of the other places.
-    """
-    for ticket in in_order(line, running):
-        if ticket.short if short else running[ticket.client] < most:
-            return ticket
-    return None
-
-
-def check_room(line: Sequence[Ticket], client: str, limit: int, each: int) -> None:
-    """Raise QueueFull if no more of all clients, or of this one, may wait."""
-    if len(line) >= limit:
-        raise QueueFull(f"the queue is full ({limit} waiting): try again when some are done, or cancel some")
-    if sum(ticket.client == client for ticket in line) >= each:
-        raise QueueFull(
-            f"your share of the queue is full ({each} waiting): try again when some are done, or cancel some"
-        )
 
 
 Item = TypeVar("Item")
@@ -130,17 +102,28 @@ class Turns(Generic[Item]):
             line = self._line()
             with self._places() as (free, running):
                 self._number += 1
-                round = next_round(line, key, running)
+                served = min((ticket.round - running[ticket.client] for ticket in line), default=0)
+                last = max((ticket.round for ticket in line if ticket.client == key), default=-1)
+                round = max(served + running[key], last + 1, 0)
                 mine = Ticket(round, time.monotonic_ns(), key, int(short), process, self._number)
                 place = self._place_for([mine], [*line, mine], free, running)
                 if place is not None:
                     self._running[item] = place[1]
                     return True
             if not again:
-                check_room(line, key, self._limit, self._each)
+                self._check_room(line, key)
             self._write(mine)
             self._waiting[mine] = item
         return False
+
+    def _check_room(self, line: Sequence[Ticket], client: str) -> None:
+        """Raise QueueFull if no more of all clients, or of this one, may wait."""
+        whose, limit = "the queue", self._limit
+        if len(line) < limit:
+            whose, limit = "your share of the queue", self._each
+            if sum(ticket.client == client for ticket in line) < limit:
+                return
+        raise QueueFull(f"{whose} is full ({limit} waiting): try again when some are done, or cancel some")
 
     def next(self) -> Item | None:
         """A waiting item whose turn it is, with its place; None: there is none now."""
@@ -196,8 +179,9 @@ class Turns(Generic[Item]):
     ) -> tuple[Ticket, JobLane] | None:
         """A ticket of mine whose turn it is, and its place, which is then no longer free."""
         for short in sorted(free):
-            ticket = chosen(line, running, self._most, short=short)
-            if ticket is not None and ticket in mine:
+            ordered = in_order(line, running)
+            may = [t for t in ordered if (t.short if short else running[t.client] < self._most)]
+            if may and (ticket := may[0]) in mine:
                 self._take(free[short], ticket)
                 return ticket, JobLane(ticket.client, short, free.pop(short))
         return None

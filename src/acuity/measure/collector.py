@@ -60,19 +60,12 @@ class Column:
         found: list[float] = self._values[index : index + (known if known >= 0 else len(written))].tolist()
         return found
 
-    def snapshot(self, length: int, begin: int = 0) -> NDArray[np.float64]:
-        """A copy of the figures from `begin` up to `length`."""
-        out = np.full(length - begin, np.nan)
-        known = self._values[begin:length]
-        out[: len(known)] = known
-        return out
-
-    def written(self, length: int, begin: int = 0) -> NDArray[np.bool_]:
-        """Which of the figures from `begin` up to `length` exist, as a copy."""
-        out = np.zeros(length - begin, bool)
-        known = self._written[begin:length]
-        out[: len(known)] = known
-        return out
+    def table(self, length: int, begin: int = 0) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """Copies of the figures from `begin` up to `length`, and of which exist."""
+        values, written = np.full(length - begin, np.nan), np.zeros(length - begin, bool)
+        known = slice(len(self._values[begin:length]))
+        values[known], written[known] = self._values[begin:length], self._written[begin:length]
+        return values, written
 
 
 @dataclass(slots=True)
@@ -184,14 +177,14 @@ class Collector:
     def column(self, key: str, length: int) -> NDArray[np.float64]:
         """The first figures of a column; NaN if missing."""
         with self._lock:
-            return self._columns[key].snapshot(length)
+            return self._columns[key].table(length)[0]
 
     def undefined(self, key: str, length: int) -> NDArray[np.bool_]:
         """Which of the first figures of a column exist and are not a number."""
         with self._lock:
-            column = self._columns[key]
-            found: NDArray[np.bool_] = column.written(length) & np.isnan(column.snapshot(length))
-            return found
+            values, written = self._columns[key].table(length)
+        found: NDArray[np.bool_] = written & np.isnan(values)
+        return found
 
     def table(
         self, keys: Iterable[str], length: int, begin: int = 0
@@ -205,8 +198,8 @@ class Collector:
         complete = np.ones(length - begin, bool)
         for position, key in enumerate(names):
             with self._lock:  # for one column at a time, so that writers don't wait long
-                values[:, position] = self._columns[key].snapshot(length, begin)
-                complete &= self._columns[key].written(length, begin)
+                values[:, position], written = self._columns[key].table(length, begin)
+            complete &= written
         return values, complete
 
     def _advance(self) -> None:

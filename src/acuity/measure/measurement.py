@@ -33,7 +33,7 @@ from acuity.measure.steering import (
     is_same_model,
     swap_model,
 )
-from acuity.measure.worker import AnyScheduler, DeviceDispatcher, First, WorkItem, dispatch
+from acuity.measure.worker import AnyScheduler, DeviceDispatcher, WorkItem, dispatch
 from acuity.video.card_picture import CardPicture
 
 if TYPE_CHECKING:
@@ -227,8 +227,8 @@ class Measurement(Readings):
 
     def _dispatched(self, geometry: Geometry, pictures: Pair) -> AnyScheduler | DeviceDispatcher:
         uploads = not all(isinstance(picture, CardPicture) for picture in pictures)
-        first = First(self._agenda.plans.at(self._frames), uploads)
-        return dispatch(geometry, first, self._collector, self._devices, self.threads, self._crew)
+        work = geometry, self._agenda.plans.at(self._frames), self._collector
+        return dispatch(*work, self._devices, self.threads, self._crew, uploads=uploads)
 
     def flush(self) -> None:
         """End the input: wait for the frames under way and write the last figures."""

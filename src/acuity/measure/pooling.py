@@ -61,16 +61,12 @@ POOLS: Final[dict[str, Callable[[Array], float]]] = {
     "mean": _mean,
     "harmonic_mean": _harmonic_mean,
 }
-# Further methods, whose figures reports don't list for every column.
-_MORE_POOLS: Final[dict[str, Callable[[Array], float]]] = {
+# The methods that have names, also those whose figures reports don't list for every column.
+METHODS: Final[dict[str, Callable[[Array], float]]] = {
+    **POOLS,
     "median": lambda values: percentile(values, 50.0),
     "stddev": lambda values: float(values.std()),
 }
-
-
-def is_method(name: str) -> bool:
-    """Whether pool() has a method of this name, percentiles aside."""
-    return name in POOLS or name in _MORE_POOLS
 
 
 def pool(values: Array, method: Method = "mean") -> float:
@@ -79,15 +75,14 @@ def pool(values: Array, method: Method = "mean") -> float:
     """
     if len(values) == 0:
         raise FeatureError("there is no frame to pool")
-    known = POOLS | _MORE_POOLS
     if isinstance(method, tuple):
         name, percent = method
         if name == "percentile":
             return percentile(values, float(percent))
-    elif method in known:
-        return known[method](values)
+    elif method in METHODS:
+        return METHODS[method](values)
     elif method[:1] == "p" and _NUMBER.fullmatch(method[1:]):
         return percentile(values, float(method[1:]))
     raise FeatureError(
-        f"unknown pooling method {method!r}: use one of {', '.join(known)}, or p with a percentile"
+        f"unknown pooling method {method!r}: use one of {', '.join(METHODS)}, or p with a percentile"
     )

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acuity.errors import FeatureError, NoFramesError
-from acuity.measure.pooling import POOLS, Method, is_method, pool
+from acuity.measure.pooling import METHODS, POOLS, Method, pool
 from acuity.measure.segments import Segment
 
 
@@ -62,7 +62,7 @@ class Results:
         A method may stand in the place of the name: pool("median"). NaN if the figure of one of them is NaN,
         or if several models scored them: each has its own scale.
         """
-        if name is not None and name not in self.columns and is_method(name):
+        if name is not None and name not in self.columns and name in METHODS:
             method, name = name, None
         values = self.values(name, first, last)
         if self._has_undefined(name, first, last) or len(self.holders(name, first, last)) > 1:

@@ -82,11 +82,8 @@ class Prediction:
 
     def check_all(self, first: int, stop: int, output: str) -> None:
         """Raise ScoreError for the first of these frames whose score exists and is not a finite number."""
-        scores, there = self._scores.table([output], stop)
-        wrong = np.flatnonzero(there[first:] & ~np.isfinite(scores[first:, 0]))
-        if len(wrong):
-            index = first + int(wrong[0])
-            self.check(index, output, float(scores[index, 0]))
+        for index in first + np.flatnonzero(self.infinite(output, stop)[first:])[:1]:
+            self.check(int(index), output, float(self.column(output, stop)[index]))
 
     def column(self, output: str, length: int) -> NDArray[np.float64]:
         """The first scores; NaN if missing."""

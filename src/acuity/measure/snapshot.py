@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -115,7 +116,8 @@ class Snapshot(NamedTuple):
         for slot in self.agenda.slots:
             for output in slot.outputs(max(self.frames, 1)):
                 columns[output], labels[output] = self._scores(slot, output, rows)
-                if self._is_selective(slot) and not np.isnan(columns[output]).all():
+                selects = all(holder.model.selective for _, _, holder in self._spans(slot))
+                if selects and not np.isnan(columns[output]).all():
                     selective.add(output)  # the frames that it can't judge have no figure
                     continue
                 if firm and self._is_lenient(slot):
@@ -161,22 +163,22 @@ class Snapshot(NamedTuple):
 
     def _is_lenient(self, slot: Slot) -> bool:
         """Whether every model of the slot is lenient."""
-        return all(holder.model.lenient for _, _, holder in slot.holders.spans(0, max(self.frames, 1)))
+        return all(holder.model.lenient for _, _, holder in self._spans(slot))
 
-    def _is_selective(self, slot: Slot) -> bool:
-        """Whether every model of the slot leaves out pictures that it can't judge."""
-        return all(holder.model.selective for _, _, holder in slot.holders.spans(0, max(self.frames, 1)))
+    def _spans(self, slot: Slot) -> Iterator[tuple[int, int, Prediction]]:
+        """The models of the slot with their frames, as (first, stop, model)."""
+        return slot.holders.spans(0, max(self.frames, 1))
 
     def _infinite(self, slot: Slot, output: str) -> NDArray[np.bool_]:
         """Which frames have a score of the slot that is not a finite number."""
         found = np.zeros(self.frames, bool)
-        for first, stop, holder in slot.holders.spans(0, max(self.frames, 1)):
+        for first, stop, holder in self._spans(slot):
             if output in holder.outputs:
                 found[first:stop] = holder.infinite(output, self.frames)[first:stop]
         return found
 
     def _check_scores(self, slot: Slot, output: str) -> None:
-        for first, stop, holder in slot.holders.spans(0, max(self.frames, 1)):
+        for first, stop, holder in self._spans(slot):
             if output in holder.outputs:
                 holder.check_all(first, min(stop, self.frames), output)
 
@@ -184,11 +186,8 @@ class Snapshot(NamedTuple):
         """A score column over all models of the slot, and the label of the last one."""
         values = np.full(self.frames, np.nan)
         label = ""
-        known: dict[Prediction, NDArray[np.float64]] = {}
-        for first, stop, holder in slot.holders.spans(0, max(self.frames, 1)):
+        for first, stop, holder in self._spans(slot):
             if output in holder.outputs:
-                if holder not in known:
-                    known[holder] = holder.column(output, self.frames)
-                values[first:stop] = known[holder][first:stop]
+                values[first:stop] = holder.column(output, self.frames)[first:stop]
                 label = holder.model.label
         return values[rows], label

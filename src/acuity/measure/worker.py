@@ -10,14 +10,15 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
-from acuity.devices.device import Conveyor, Device, DeviceRunner, Lane, device_for
+from acuity.devices.device import Device, device_for
 from acuity.errors import CardMemoryError
-from acuity.features.extractor import Extractor, Frame, Geometry
+from acuity.features.extractor import Frame, Geometry, Run
 from acuity.measure.collector import Collector
 from acuity.measure.plan import NOTHING, ExtractorGroup, Plan
 from acuity.measure.scheduler import Scheduler
 
 if TYPE_CHECKING:
+    from acuity.devices.cpu import CpuLane
     from acuity.measure.crew import Crew, CrewScheduler
 
 
@@ -31,28 +32,27 @@ class WorkItem(NamedTuple):
 
 _LINGER: Final = 0.001  # seconds for which the frames of a batch wait for others to fill it
 
-Lanes = dict[Hashable, Lane]  # of one thread, by device and geometry
+Lanes: TypeAlias = "dict[Hashable, CpuLane]"  # of one thread, by device and geometry
 # Creates the work function of a thread, which has these lanes already and adds others.
 MakeWorker = Callable[[Lanes], Callable[[WorkItem], None]]
 
 
-class Share:
-    """The extractors that one of a measurement's devices computes."""
+class Share(NamedTuple):
+    """One of a measurement's devices, for pictures of this geometry."""
 
-    def __init__(self, device: Device, devices: Sequence[Device], geometry: Geometry) -> None:
-        self.device = device
-        self._devices = devices
-        self._geometry = geometry
+    device: Device
+    devices: Sequence[Device]
+    geometry: Geometry
 
     def groups(self, plan: Plan) -> list[ExtractorGroup]:
-        def mine(kind: type[Extractor]) -> bool:
-            return device_for(self._devices, kind, self._geometry) is self.device
+        """The extractors that this device computes."""
+        chosen = (device_for(self.devices, group.kind, self.geometry) for group in plan.groups)
+        return [group for group, device in zip(plan.groups, chosen, strict=True) if device is self.device]
 
-        return [group for group in plan.groups if mine(group.kind)]
 
-
-def worker_factory(geometry: Geometry, collector: Collector, share: Share) -> MakeWorker:
+def worker_factory(collector: Collector, share: Share) -> MakeWorker:
     """The function that each worker thread calls to create its work function."""
+    geometry = share.geometry
     # All measurements of a comparison choose their devices alike, so one name means one device and setting.
     device = share.device.name, tuple(share.device.describe().items())
     place = device, geometry, geometry.chroma, geometry.colour, geometry.finer
@@ -60,7 +60,7 @@ def worker_factory(geometry: Geometry, collector: Collector, share: Share) -> Ma
     def make_worker(known_lanes: Lanes) -> Callable[[WorkItem], None]:
         current = NOTHING
         # Of the current plan only: frames come in order, so an old plan doesn't come back.
-        runners: dict[ExtractorGroup, DeviceRunner] = {}
+        runners: dict[ExtractorGroup, Run] = {}
         lane = known_lanes.get(place) or known_lanes.setdefault(place, share.device.lane(geometry))
 
         def work(job: WorkItem) -> None:
@@ -85,18 +85,18 @@ def worker_factory(geometry: Geometry, collector: Collector, share: Share) -> Ma
 class ConveyorWorker:
     """Computes batches of frames on a device, and may have several under way."""
 
-    def __init__(self, geometry: Geometry, collector: Collector, share: Share, *, uploads: bool) -> None:
+    def __init__(self, collector: Collector, share: Share, *, uploads: bool) -> None:
         """With `uploads` memory is prepared for pictures that don't lie on the device."""
         self._uploads = uploads
         self._collector = collector
         self._share = share
-        self._conveyor: Conveyor = share.device.conveyor(geometry)
+        self._conveyor = share.device.conveyor(share.geometry)
         self._plan = NOTHING
         self._runners: dict[ExtractorGroup, Any] = {}
 
     @property
     def most(self) -> int:
-        """The number of frames that one batch has at most."""
+        """The number of frames that one batch has at most, which may become smaller."""
         return self._conveyor.most
 
     @property
@@ -137,8 +137,8 @@ class ConveyorWorker:
         except CardMemoryError:
             if not self.pending:
                 raise
-            finished = self._finish_all()
-        if finished:
+            while self.pending:
+                finished += self._finish()
             self._prepare(plan, runners)
         self._plan, self._runners = plan, runners
         return finished
@@ -146,12 +146,6 @@ class ConveyorWorker:
     def _prepare(self, plan: Plan, runners: Mapping[ExtractorGroup, Any]) -> None:
         if runners:
             self._conveyor.prepare(plan.planes, list(runners.values()), uploads=self._uploads)
-
-    def _finish_all(self) -> int:
-        finished = 0
-        while self.pending:
-            finished += self._finish()
-        return finished
 
     def _start(self, plan: Plan, batch: Sequence[WorkItem]) -> None:
         everything = range(len(batch))
@@ -233,13 +227,6 @@ def _none() -> Callable[[object], None]:
 AnyScheduler: TypeAlias = "Scheduler[WorkItem] | CrewScheduler"
 
 
-class First(NamedTuple):
-    """The facts about a measurement's first frame."""
-
-    plan: Plan
-    uploads: bool  # whether its pictures lie in the machine's memory
-
-
 class DeviceDispatcher:
     """Gives each frame to the devices that compute its extractors, with the interface of a Scheduler."""
 
@@ -285,31 +272,34 @@ class DeviceDispatcher:
 
 def dispatch(
     geometry: Geometry,
-    first: First,
+    plan: Plan,
     collector: Collector,
     devices: Sequence[Device],
     threads: int,
     crew: Crew | None,
+    *,
+    uploads: bool,
 ) -> AnyScheduler | DeviceDispatcher:
-    """The scheduler for frames of this geometry; raises CardMemoryError."""
+    """The scheduler for frames of this geometry; raises CardMemoryError.
+
+    `plan` is that of the first frame, and `uploads` whether its pictures lie in the machine's memory.
+    """
     parts: list[tuple[Share, AnyScheduler]] = []
     try:
         for device in devices:
             share = Share(device, devices, geometry)
-            parts.append((share, _scheduler(geometry, first, collector, share, threads, crew)))
+            if (window := device.window(geometry)) is not None:
+                worker = ConveyorWorker(collector, share, uploads=uploads)
+                worker.prepare(plan)  # here, so that the first frame finds out whether there is memory for it
+                parts.append((share, BatchScheduler(worker, window)))
+                continue
+            make_worker = worker_factory(collector, share)
+            parts.append((share, crew.join(make_worker) if crew else _own_threads(threads, make_worker)))
     except BaseException:
         DeviceDispatcher(parts).close()
         raise
     return parts[0][1] if len(parts) == 1 else DeviceDispatcher(parts)
 
 
-def _scheduler(
-    geometry: Geometry, first: First, collector: Collector, share: Share, threads: int, crew: Crew | None
-) -> AnyScheduler:
-    window = share.device.window(geometry)
-    if window is not None:
-        worker = ConveyorWorker(geometry, collector, share, uploads=first.uploads)
-        worker.prepare(first.plan)  # here, so that the first frame finds out whether there is memory for it
-        return BatchScheduler(worker, window)
-    make_worker = worker_factory(geometry, collector, share)
-    return crew.join(make_worker) if crew is not None else Scheduler(threads, lambda: make_worker({}))
+def _own_threads(threads: int, make_worker: MakeWorker) -> Scheduler[WorkItem]:
+    return Scheduler(threads, lambda: make_worker({}))

@@ -16,7 +16,8 @@ from acuity.errors import ModelError, PathError
 from acuity.models.document import read_document
 from acuity.text import bounded
 from acuity.tiny.files import MAX_ABOUT, MAX_BYTES, digest, read_model, registered
-from acuity.tiny.sidecar import Sidecar, check_kind, check_without_sidecar, parse_sidecar, sidecar_path
+from acuity.tiny.options import NEEDS_EXTRA
+from acuity.tiny.sidecar import check_kind, check_without_sidecar, parse_sidecar, sidecar_path
 from acuity.video.local_file import regular_opener
 
 _NEEDED: Final = ("onnx", "onnxruntime")
@@ -86,7 +87,7 @@ def extra_problem() -> str | None:
     """The sentence about a missing ONNX Runtime; None if it is installed."""
     if all(importlib.util.find_spec(name) is not None for name in _NEEDED):
         return None
-    return "tiny models need the extra 'tiny': pip install 'acuity-vmaf[tiny]'"
+    return NEEDS_EXTRA
 
 
 def _problem(path: Path, data: bytes, facts: dict[str, Any]) -> str | None:
@@ -109,7 +110,7 @@ def _from_sidecar(path: Path, sidecar: Path) -> dict[str, Any]:
         check_without_sidecar(path)
         return {}
     document = read_document(sidecar, MAX_ABOUT, regular=True)
-    found: Sidecar = parse_sidecar(document)
+    found = parse_sidecar(document)
     facts: dict[str, Any] = {
         "name": found.name or path.stem,
         "kind": found.kind,

@@ -35,14 +35,6 @@ MAX_ABOUT: Final = 1 << 20  # bytes of a sidecar or a registry
 _DIGITS: Final = 12  # of an offset or a length
 
 
-class _Place(NamedTuple):
-    """Where a tensor's bytes are in a file."""
-
-    file: str
-    offset: int
-    length: int | None  # None: to the end
-
-
 def take_in(path: Path, size: int, tensors: Sequence[TensorProto]) -> dict[str, str]:
     """Move weights from files in the model's folder into the tensors; returns the files with their SHA-256.
 
@@ -56,31 +48,29 @@ def take_in(path: Path, size: int, tensors: Sequence[TensorProto]) -> dict[str, 
     for tensor in tensors:
         if tensor.data_location != TensorProto.EXTERNAL:
             continue
-        place = _place(path, tensor)
-        if place.file not in files:
-            what = (
-                f"the tiny model {str(path)!r} has weights in {quoted(place.file)}, which could not be read"
-            )
-            files[place.file] = read_bounded(
-                path.parent / place.file, MAX_BYTES - total, what, too_large(path)
-            )
-        data = files[place.file]
-        end = len(data) if place.length is None else place.offset + place.length
-        if not place.offset <= end <= len(data):
+        file, offset, length = _place(path, tensor)
+        where = f"the tiny model {str(path)!r} has weights in {quoted(file)}"
+        if file not in files:
+            what = f"{where}, which could not be read"
+            files[file] = read_bounded(path.parent / file, MAX_BYTES - total, what, too_large(path))
+        data = files[file]
+        end = len(data) if length is None else offset + length
+        if not offset <= end <= len(data):
             raise ModelError(
-                f"the tiny model {str(path)!r} has weights in {quoted(place.file)} up to byte {end}, and "
-                f"that file has {len(data)}: it is truncated or of another model"
+                f"{where} up to byte {end}, and that file has {len(data)}: it is truncated or of another "
+                "model"
             )
-        total += end - place.offset
+        total += end - offset
         if total > MAX_BYTES:
             raise too_large(path)
-        tensor.raw_data = data[place.offset : end]
+        tensor.raw_data = data[offset:end]
         tensor.ClearField("external_data")
         tensor.ClearField("data_location")
-    return {name: hashlib.sha256(data).hexdigest() for name, data in files.items()}
+    return {name: digest(data) for name, data in files.items()}
 
 
-def _place(path: Path, tensor: TensorProto) -> _Place:
+def _place(path: Path, tensor: TensorProto) -> tuple[str, int, int | None]:
+    """A tensor's file, and where its bytes begin there and how many they are; None: to the end."""
     entries = {entry.key: entry.value for entry in tensor.external_data}
     file = entries.get("location", "")
     if not _is_inside(path.parent, file):
@@ -94,7 +84,7 @@ def _place(path: Path, tensor: TensorProto) -> _Place:
         if text and not (text.isascii() and text.isdigit() and len(text) <= _DIGITS):
             raise ModelError(f"the tiny model {str(path)!r} has weights with the {key} {quoted(text)}")
         numbers.append(int(text) if text else None)
-    return _Place(file, numbers[0] or 0, numbers[1])
+    return file, numbers[0] or 0, numbers[1]
 
 
 def _is_inside(folder: Path, file: str) -> bool:

@@ -17,10 +17,11 @@ Sizes that only show while it runs are bounded by the session's memory (session.
 
 from __future__ import annotations
 
+import importlib.util
 import math
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from acuity.errors import MissingExtra, ModelError
 from acuity.text import one_line, quoted, shortened
@@ -36,6 +37,7 @@ from acuity.tiny.graph import (
     tensor_of,
     tensors_of,
 )
+from acuity.tiny.options import NEEDS_EXTRA
 
 if TYPE_CHECKING:
     from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto
@@ -64,14 +66,19 @@ _USUAL_SIZE: Final = (1080, 1920)  # rows and columns that stand for any
 
 def check_graph(path: Path, data: bytes) -> Graph:
     """Parse and check a model; raises ModelError with one sentence, MissingExtra without onnx."""
-    import_onnx()
+    if importlib.util.find_spec("onnx") is None:
+        raise MissingExtra(NEEDS_EXTRA)
     checks = _Checks(str(path))
     model = checks.parse(data)
     checks.operators(model)
     external = take_in(path, len(data), list(tensors_of(model)))
-    if external or model.functions:
+    if model.functions:
+        from onnx import inliner
+
         checks.functions(model)
-        model = _inlined(model)
+        model = inliner.inline_local_functions(model)
+        data = model.SerializeToString()
+    elif external:
         data = model.SerializeToString()
     checks.validity(model)
     checks.steps(model)
@@ -85,15 +92,6 @@ def check_graph(path: Path, data: bytes) -> Graph:
         external,
         settled,
     )
-
-
-def import_onnx() -> Any:
-    """The module onnx; raises MissingExtra without it."""
-    try:
-        import onnx
-    except ImportError:
-        raise MissingExtra("tiny models need the extra 'tiny': pip install 'acuity-vmaf[tiny]'") from None
-    return onnx
 
 
 class _Checks:
@@ -321,15 +319,6 @@ class _Checks:
             if rounds is None or rounds > MAX_TRIPS:
                 shown = "an unknown number of" if rounds is None else rounds
                 raise self.fail(f"has a Scan of {shown} rounds, and {MAX_TRIPS} are the most")
-
-
-def _inlined(model: ModelProto) -> ModelProto:
-    """The model without functions."""
-    if not model.functions:
-        return model
-    from onnx import inliner
-
-    return inliner.inline_local_functions(model)
 
 
 def _settle(value: ValueInfoProto) -> None:

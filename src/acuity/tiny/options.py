@@ -1,4 +1,4 @@
-"""TinyOptions: how a tiny model is run. Nothing heavy is imported here."""
+"""TinyOptions: how a tiny model is run, and what it needs. Nothing heavy is imported here."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ DEVICES: Final = (
     *("auto", "cpu", "cuda", "openvino", "openvino-npu", "openvino-cpu", "openvino-gpu"),
     *("coreml", "coreml-ane", "coreml-gpu", "coreml-cpu", "rocm"),
 )
+NEEDS_EXTRA: Final = "tiny models need the extra 'tiny': pip install 'acuity-vmaf[tiny]'"
 RESIZES: Final = ("disabled", "bilinear", "nearest", "bicubic")
 MAX_CRF: Final = 63
 

@@ -24,7 +24,6 @@ from acuity.features.extractor import Frame, Geometry
 from acuity.tiny.graph import Tensor
 from acuity.tiny.session import import_runtime
 from acuity.tiny.sidecar import Sidecar
-from acuity.video.picture import Picture
 from acuity.video.rgb import rgb_planes
 
 Floats = NDArray[np.float32]
@@ -102,8 +101,7 @@ class PictureInput(NamedTuple):
 
     def tensor(self, frame: Frame, colours: ColourCoding, filter: str) -> NDArray[np.floating]:
         """The input for a frame: 1 x channels x rows x columns."""
-        planes = self._rgb(frame.dis if self.pictures == ("dis",) else frame.ref, colours)
-        planes = planes if planes is not None else self._luma(frame)
+        planes = self._planes(frame, colours)
         height, width = self.height or planes.shape[1], self.width or planes.shape[2]
         if planes.shape[1:] != (height, width):
             planes = resize(planes, height, width, filter)
@@ -112,14 +110,11 @@ class PictureInput(NamedTuple):
             planes /= np.array(self.std, np.float32).reshape(-1, 1, 1)
         return np.ascontiguousarray(planes[np.newaxis], self.type)
 
-    def _rgb(self, picture: Picture, colours: ColourCoding) -> Floats | None:
-        if not self.uses_chroma:
-            return None
-        return rgb_planes(picture, colours.matrix, colours.full_range)
-
-    def _luma(self, frame: Frame) -> Floats:
-        both = {"ref": frame.ref, "dis": frame.dis}
-        pictures = [both[which] for which in self.pictures]
+    def _planes(self, frame: Frame, colours: ColourCoding) -> Floats:
+        """Red, green and blue, or the luma of each picture."""
+        pictures = [frame.ref if which == "ref" else frame.dis for which in self.pictures]
+        if self.uses_chroma:
+            return rgb_planes(pictures[0], colours.matrix, colours.full_range)
         planes = np.empty((len(pictures), *pictures[0].luma.shape), np.float32)
         for plane, picture in zip(planes, pictures, strict=True):
             top = np.float32((1 << picture.format.depth) - 1)

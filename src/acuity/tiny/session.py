@@ -27,7 +27,7 @@ from acuity.errors import BackendError, MissingExtra, ModelError, to_set
 from acuity.machine_memory import machine_memory, process_memory
 from acuity.text import one_line, shortened
 from acuity.tiny.graph import Graph
-from acuity.tiny.options import TinyOptions
+from acuity.tiny.options import NEEDS_EXTRA, TinyOptions
 
 _CPU: Final = "CPUExecutionProvider"
 _FATAL: Final = 4  # the only severity that is logged
@@ -48,25 +48,18 @@ class Provider(NamedTuple):
     package: str
 
 
-def _openvino(device: str) -> Provider:
-    return Provider("OpenVINOExecutionProvider", {"device_type": device}, "onnxruntime-openvino")
-
-
-def _coreml(units: str) -> Provider:
-    return Provider("CoreMLExecutionProvider", {"MLComputeUnits": units}, "onnxruntime on macOS")
-
-
+_UNITS: Final = {"": "ALL", "-ane": "CPUAndNeuralEngine", "-gpu": "CPUAndGPU", "-cpu": "CPUOnly"}
 PROVIDERS: Final[Mapping[str, Provider]] = {
     "cpu": Provider(_CPU, {}, "onnxruntime"),
     "cuda": Provider("CUDAExecutionProvider", {}, "onnxruntime-gpu"),
-    "openvino": _openvino("AUTO"),
-    "openvino-npu": _openvino("NPU"),
-    "openvino-cpu": _openvino("CPU"),
-    "openvino-gpu": _openvino("GPU"),
-    "coreml": _coreml("ALL"),
-    "coreml-ane": _coreml("CPUAndNeuralEngine"),
-    "coreml-gpu": _coreml("CPUAndGPU"),
-    "coreml-cpu": _coreml("CPUOnly"),
+    **{
+        f"openvino{end}": Provider("OpenVINOExecutionProvider", {"device_type": type}, "onnxruntime-openvino")
+        for end, type in (("", "AUTO"), ("-npu", "NPU"), ("-cpu", "CPU"), ("-gpu", "GPU"))
+    },
+    **{
+        f"coreml{end}": Provider("CoreMLExecutionProvider", {"MLComputeUnits": units}, "onnxruntime on macOS")
+        for end, units in _UNITS.items()
+    },
     "rocm": Provider("ROCMExecutionProvider", {}, "onnxruntime-rocm"),
 }
 # What 'auto' takes, if it is installed and starts.
@@ -103,7 +96,7 @@ def import_runtime() -> Any:
     try:
         import onnxruntime
     except ImportError:
-        raise MissingExtra("tiny models need the extra 'tiny': pip install 'acuity-vmaf[tiny]'") from None
+        raise MissingExtra(NEEDS_EXTRA) from None
     return onnxruntime
 
 

@@ -207,7 +207,9 @@ class TinyModel(ReadsFeatures):
 
     def output_names(self) -> list[str]:
         names = self.network.outputs
-        return [self.name] if len(names) == 1 else [f"{self.name}_{_plain(name)}" for name in names]
+        if len(names) == 1:
+            return [self.name]
+        return [f"{self.name}_{re.sub(r'[^A-Za-z0-9_.-]+', '_', name)}" for name in names]
 
     def renamed(self, name: str) -> Self:
         """The model under another name."""
@@ -249,11 +251,6 @@ class TinyModel(ReadsFeatures):
             for entry in (*network.pictures, *((network.features,) if network.features else ()))
         }
         return {**found, **self.sidecar.facts}
-
-
-def _plain(name: str) -> str:
-    """An output's name as a part of a column's."""
-    return re.sub(r"[^A-Za-z0-9_.-]+", "_", name)
 
 
 class PictureExtractor(Extractor):

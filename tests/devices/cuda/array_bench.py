@@ -1,4 +1,4 @@
-"""Measurements of arrays on a card, and of the same frames on the CPU."""
+"""Measurements of frames on devices, and of arrays on a card."""
 
 from __future__ import annotations
 
@@ -30,21 +30,32 @@ def columns(measurement: Measurement) -> dict[str, list[float]]:
     return {name: list(values) for name, values in measurement.results().columns.items()}
 
 
-def on_cpu(frames: list[Frame], *features: str, **settings: Any) -> dict[str, list[float]]:
-    with Measurement(1, backend=[CpuDevice()], **settings) as measurement:
-        for feature in features:
-            measurement.add_feature(feature)
-        for frame in frames:
-            measurement.add(frame.ref, frame.dis)
-        measurement.flush()
-        return columns(measurement)
-
-
-def on_card(card: Any, *features: str, **settings: Any) -> Measurement:
-    measurement = Measurement(2, backend=[CudaDevice(card), CpuDevice()], **settings)
+def opened(devices: Any, *features: str, **settings: Any) -> Measurement:
+    measurement = Measurement(2, backend=devices, **settings)
     for feature in features:
         measurement.add_feature(feature)
     return measurement
+
+
+def measured(
+    devices: Any, frames: list[Frame], *features: str, steer: Any = None, **settings: Any
+) -> Measurement:
+    """A measurement of all frames; `steer` is called before each, with its number."""
+    with opened(devices, *features, **settings) as measurement:
+        for frame in frames:
+            if steer is not None:
+                steer(measurement, frame.index)
+            measurement.add(frame.ref, frame.dis)
+        measurement.flush()
+    return measurement
+
+
+def on_cpu(frames: list[Frame], *features: str, **settings: Any) -> dict[str, list[float]]:
+    return columns(measured([CpuDevice()], frames, *features, **settings))
+
+
+def on_card(card: Any, *features: str) -> Measurement:
+    return opened([CudaDevice(card), CpuDevice()], *features)
 
 
 def planes_of(export: Export, card: Any, picture: Picture, **settings: Any) -> tuple[Any, ...]:

@@ -1,4 +1,4 @@
-"""Small clips of every codec that cards decode."""
+"""Small clips of every codec that cards decode, and what a card makes of them beside the CPU."""
 
 from __future__ import annotations
 
@@ -9,6 +9,11 @@ import av
 import numpy as np
 
 import video_clips
+from acuity.devices.cuda.nvdec.reader import NvdecReader
+from acuity.video.alignment.signature import sign
+from acuity.video.card_picture import CardPicture
+from acuity.video.picture import Picture
+from acuity.video.readers.container import ContainerReader
 
 WIDTH, HEIGHT = 64, 48
 
@@ -22,15 +27,15 @@ class Coded(NamedTuple):
     options: dict[str, str]
 
 
-_X265 = "keyint=24:min-keyint=24:scenecut=0:log-level=none:pools=1:frame-threads=1"
+_X265 = "keyint=8:min-keyint=8:scenecut=0:log-level=none:pools=1:frame-threads=1"
 CODED = {
-    "h264": Coded("libx264", "mp4", "yuv420p", {"g": "24", "bf": "2", "sc_threshold": "0"}),
-    "h264-10": Coded("libx264", "mkv", "yuv420p10le", {"g": "24"}),
+    "h264": Coded("libx264", "mp4", "yuv420p", {"g": "8", "bf": "2", "sc_threshold": "0"}),
+    "h264-10": Coded("libx264", "mkv", "yuv420p10le", {"g": "8"}),
     "hevc": Coded("libx265", "mp4", "yuv420p", {"x265-params": _X265 + ":open-gop=0"}),
     "hevc-10": Coded("libx265", "mkv", "yuv420p10le", {"x265-params": _X265 + ":open-gop=0"}),
-    "vp9": Coded("libvpx-vp9", "webm", "yuv420p", {"g": "24", "deadline": "realtime", "cpu-used": "8"}),
-    "av1": Coded("libsvtav1", "mp4", "yuv420p", {"preset": "12", "g": "24", "svtav1-params": "lp=1"}),
-    "av1-10": Coded("libsvtav1", "mkv", "yuv420p10le", {"preset": "12", "g": "24", "svtav1-params": "lp=1"}),
+    "vp9": Coded("libvpx-vp9", "webm", "yuv420p", {"g": "8", "deadline": "realtime", "cpu-used": "8"}),
+    "av1": Coded("libsvtav1", "mp4", "yuv420p", {"preset": "12", "g": "8", "svtav1-params": "lp=1"}),
+    "av1-10": Coded("libsvtav1", "mkv", "yuv420p10le", {"preset": "12", "g": "8", "svtav1-params": "lp=1"}),
 }
 
 
@@ -44,7 +49,7 @@ def picture(index: int, width: int, height: int) -> Any:
 
 
 def clip(
-    path: Path, coded: Coded, frames: int = 30, *, width: int = WIDTH, height: int = HEIGHT, **more: Any
+    path: Path, coded: Coded, frames: int = 20, *, width: int = WIDTH, height: int = HEIGHT, **more: Any
 ) -> Path:
     """A clip in the folder `path`, or at `path` if that has an ending."""
     place = path if path.suffix else path / f"clip.{coded.ending}"
@@ -66,3 +71,26 @@ def without_packet(path: Path, number: int) -> Path:
                 packet.stream = copy
                 out.mux(packet)
     return place
+
+
+def decoded_alike(path: Path, other: NvdecReader, **options: Any) -> tuple[int, int, list[Any]]:
+    """How many pictures came, how many of them from the card, and its notes; pictures equal the CPU's."""
+    with ContainerReader(path, **options) as reader, other:
+        other.expect(converted=False)
+        count = on_card = 0
+        while (expected := reader.read()) is not None:
+            found = other.read()
+            assert found is not None
+            check_equal(found, expected)
+            on_card += isinstance(found, CardPicture)
+            count += 1
+        assert other.read() is None
+        return count, on_card, [note for note in other.notes if note not in reader.notes]
+
+
+def check_equal(found: Picture, expected: Picture) -> None:
+    assert found.pts == expected.pts
+    np.testing.assert_array_equal(sign(found), sign(expected))
+    assert len(found.planes) == len(expected.planes)
+    for plane, wanted in zip(found.planes, expected.planes, strict=True):
+        np.testing.assert_array_equal(plane, wanted)

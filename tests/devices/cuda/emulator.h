@@ -45,7 +45,8 @@ struct Fiber {
     std::vector<char> stack;
     State state;
     dim3 index;
-    std::uint64_t word;  // what it shows to its warp
+    std::uint64_t words[2];  // what it shows to its warp, in turn: nobody writes what others still read
+    unsigned turn = 0;
 };
 
 inline std::vector<Fiber> fibers;
@@ -150,33 +151,37 @@ void launch(void (*kernel)(P...), const unsigned* grid, const unsigned* block, v
             for (blockIdx.x = 0; blockIdx.x < grid[0]; ++blockIdx.x) run_block();
 }
 
+// Shows a value to the warp, and waits until all have shown theirs; returns which of the words has them.
 template <class T>
-T exchange(T value, int from) {
+unsigned show(T value) {
     static_assert(sizeof(T) <= 8);
     Fiber& me = fibers[current];
+    const unsigned turn = me.turn ^= 1;
+    me.words[turn] = 0;
+    std::memcpy(&me.words[turn], &value, sizeof(T));
+    yield(State::kAtWarp);
+    return turn;
+}
+
+template <class T>
+T exchange(T value, int from) {
     const int lane = current % warpSize, first = current - lane, last = std::min(first + warpSize, threads);
-    me.word = 0;
-    std::memcpy(&me.word, &value, sizeof(T));
-    yield(State::kAtWarp);
+    const unsigned turn = show(value);
     T found = value;
-    if (from >= 0 && first + from < last) std::memcpy(&found, &fibers[first + from].word, sizeof(T));
-    yield(State::kAtWarp);
+    if (from >= 0 && first + from < last) std::memcpy(&found, &fibers[first + from].words[turn], sizeof(T));
     return found;
 }
 
 template <class T, class F>
 T combine(T value, F&& function) {
     const int lane = current % warpSize, first = current - lane, last = std::min(first + warpSize, threads);
-    fibers[current].word = 0;
-    std::memcpy(&fibers[current].word, &value, sizeof(T));
-    yield(State::kAtWarp);
+    const unsigned turn = show(value);
     T found{};
     for (int t = first; t < last; ++t) {
         T other;
-        std::memcpy(&other, &fibers[t].word, sizeof(T));
+        std::memcpy(&other, &fibers[t].words[turn], sizeof(T));
         found = t == first ? other : static_cast<T>(function(found, other));
     }
-    yield(State::kAtWarp);
     return found;
 }
 

@@ -220,7 +220,7 @@ def test_kernels_get_their_arguments(cuda: FakeCuda, card: Card) -> None:
 
 def test_kernels_are_loaded_once_and_when_they_are_launched(cuda: FakeCuda, card: Card) -> None:
     cuda.computes = False
-    card.prefetch("motion", ["motion_16"])
+    card.builder.prefetch("motion", ["motion_16"])
     stream = card.stream()
     for _ in range(3):
         (kernel,) = card.kernels("motion", ["motion_8"])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -19,9 +18,9 @@ from acuity.devices.cuda.stage import TwinGroup
 from acuity.errors import BackendError, CardMemoryError
 from acuity.features import get_extractor
 from acuity.features.extractor import Geometry
-from acuity.measure import Measurement
 from acuity.scoring import run
 from acuity.scoring.request import Request
+from array_bench import columns, measured, on_cpu
 from emulated_card import needs_compiler
 from fake_cuda import FakeCuda, fake_card
 from twin_bench import random_frames
@@ -64,18 +63,7 @@ def test_what_is_needed_is_what_is_taken(
     assert cuda.in_use() <= needed <= cuda.in_use() + 512 * len(cuda.blocks)
 
 
-def measured(devices: Any, count: int = 90, **settings: Any) -> Measurement:
-    measurement = Measurement(2, backend=devices, **settings)
-    with measurement:
-        measurement.add_feature("motion")
-        for frame in random_frames(count, 32, 32, 8):
-            measurement.add(frame.ref, frame.dis)
-        measurement.flush()
-    return measurement
-
-
-def columns(measurement: Measurement) -> dict[str, list[float]]:
-    return {name: list(values) for name, values in measurement.results().columns.items()}
+FRAMES = random_frames(90, 32, 32, 8)
 
 
 @needs_compiler
@@ -84,8 +72,8 @@ def test_less_memory_means_smaller_batches_and_the_same_digits(
     cuda: FakeCuda, card: Card, memory: int
 ) -> None:
     cuda.memory = memory
-    found = measured([CudaDevice(card), CpuDevice()])
-    assert columns(found) == columns(measured([CpuDevice()]))
+    found = measured([CudaDevice(card), CpuDevice()], FRAMES, "motion")
+    assert columns(found) == on_cpu(FRAMES, "motion")
     assert found.computed_by == {"motion": "cuda"}
     most = max(shape[2] for _, shape, _ in cuda.launches)
     assert 1 <= most < batch_frames(SMALL)
@@ -148,7 +136,7 @@ def test_batches_become_smaller_when_more_is_measured(cuda: FakeCuda, card: Card
 def test_a_card_that_was_named_is_not_replaced(cuda: FakeCuda, card: Card) -> None:
     cuda.memory = 1000
     with pytest.raises(CardMemoryError, match=r"one frame of 32x32 needs 0\.\d MiB for motion: end"):
-        measured([CudaDevice(card), CpuDevice()])
+        measured([CudaDevice(card), CpuDevice()], FRAMES, "motion")
 
 
 def test_auto_takes_the_cpu_and_says_why(
@@ -156,8 +144,8 @@ def test_auto_takes_the_cpu_and_says_why(
 ) -> None:
     cuda.memory = 1000
     devices = [CudaDevice(card), CpuDevice()]
-    found = measured(devices, may_decline=True)
-    assert columns(found) == columns(measured([CpuDevice()]))
+    found = measured(devices, FRAMES, "motion", may_decline=True)
+    assert columns(found) == on_cpu(FRAMES, "motion")
     assert (found.computed_by, found.backend, found.card) == ({"motion": "cpu"}, "cpu", None)
     assert isinstance(found.declined, CardMemoryError)
 

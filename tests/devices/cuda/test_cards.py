@@ -215,7 +215,7 @@ def test_measurements_are_spread_over_all_cards(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setenv(cards.WORKER_VARIABLE, "7")
     other = machine(FakeCuda(3), tmp_path)
     assert [number_of(other.open()) for _ in range(4)] == [1, 2, 0, 1]
-    other._open[0]._context.lost = BackendError("gone")
+    other._open[0].lost = BackendError("gone")
     assert {number_of(other.open()) for _ in range(4)} == {1, 2}
     monkeypatch.setenv(cards.WORKER_VARIABLE, "seven")
     assert number_of(machine(FakeCuda(3), tmp_path).open()) == 0

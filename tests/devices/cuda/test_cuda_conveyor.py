@@ -16,6 +16,8 @@ from acuity.features.extractor import Frame, Geometry
 from acuity.features.motion import Motion
 from acuity.measure import Measurement
 from acuity.video.picture import Picture, PixelFormat
+from array_bench import columns, measured
+from array_bench import on_cpu as figures_of_cpu
 from emulated_card import needs_compiler
 from fake_cuda import emulated_card
 from twin_bench import extractors, on_cpu, random_frames
@@ -27,29 +29,13 @@ def card_and_cpu() -> list[Any]:
     return [CudaDevice(emulated_card()), CpuDevice()]
 
 
-def measured(devices: Any, frames: list[Any], *features: str, steer: Any = None, **settings: Any) -> Any:
-    with Measurement(2, backend=devices, **settings) as measurement:
-        for feature in features:
-            measurement.add_feature(feature)
-        for frame in frames:
-            if steer is not None:
-                steer(measurement, frame.index)
-            measurement.add(frame.ref, frame.dis)
-        measurement.flush()
-        return measurement.results()
-
-
-def columns(results: Any) -> dict[str, list[float]]:
-    return {name: list(values) for name, values in results.columns.items()}
-
-
 @pytest.mark.parametrize("depth", [8, 10])
 def test_a_measurement_on_both_devices(depth: int) -> None:
     frames = random_frames(150, 48, 32, depth, layout="420")
     features = "motion=debug=true", "float_moment"
-    found = measured(card_and_cpu(), frames, *features)
-    np.testing.assert_equal(columns(found), columns(measured([CpuDevice()], frames, *features)))
-    assert len(columns(found)["integer_motion2"]) == 150
+    found = columns(measured(card_and_cpu(), frames, *features))
+    np.testing.assert_equal(found, figures_of_cpu(frames, *features))
+    assert len(found["integer_motion2"]) == 150
 
 
 def test_subsampling_and_steering() -> None:
@@ -61,8 +47,7 @@ def test_subsampling_and_steering() -> None:
 
     for settings in ({"subsample": 3}, {"steer": steer}):
         found = measured(card_and_cpu(), frames, "motion", "float_moment", **settings)
-        expected = measured([CpuDevice()], frames, "motion", "float_moment", **settings)
-        np.testing.assert_equal(columns(found), columns(expected))
+        np.testing.assert_equal(columns(found), figures_of_cpu(frames, "motion", "float_moment", **settings))
 
 
 def test_samples_that_are_too_deep_are_refused() -> None:
@@ -91,7 +76,7 @@ def test_a_picture_that_is_shown_twice_is_uploaded_once(monkeypatch: pytest.Monk
 def test_a_picture_that_its_owner_fills_again_is_uploaded_again() -> None:
     """The same objects hold other frames later: nothing of the earlier ones is left."""
     frames = random_frames(40, 32, 32, 8)
-    expected = columns(measured([CpuDevice()], frames, "motion"))
+    expected = figures_of_cpu(frames, "motion")
     own = [
         tuple(Picture((np.empty((32, 32), np.uint8),), PixelFormat("400", 8)) for _ in "rd") for _ in "012"
     ]
@@ -105,7 +90,7 @@ def test_a_picture_that_its_owner_fills_again_is_uploaded_again() -> None:
             ref.luma[:], dis.luma[:] = frame.ref.luma, frame.dis.luma
             measurement.add(ref, dis)
         measurement.flush()
-        np.testing.assert_equal(columns(measurement.results()), expected)
+        np.testing.assert_equal(columns(measurement), expected)
 
 
 def test_frames_that_do_not_follow_each_other_bring_the_pictures_before_them() -> None:

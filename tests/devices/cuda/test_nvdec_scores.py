@@ -41,7 +41,7 @@ def library(cuda: CudaDevice, monkeypatch: pytest.MonkeyPatch) -> FakeDriver:
     return found
 
 
-def pair_of_clips(folder: Path, frames: int = 40, **more: str) -> tuple[Path, Path]:
+def pair_of_clips(folder: Path, frames: int = 8, **more: str) -> tuple[Path, Path]:
     coded = CODED["h264"]
     return clip(folder / "ref.mp4", coded, frames, crf="4"), clip(folder / "dis.mp4", coded, frames, **more)
 
@@ -65,7 +65,7 @@ def test_figures_notes_and_description_are_those_of_the_cpu(library: FakeDriver,
 
 
 def test_frames_that_are_lost_are_refused_alike(library: FakeDriver, tmp_path: Path) -> None:
-    ref, _ = pair_of_clips(tmp_path, 60)
+    ref, _ = pair_of_clips(tmp_path, 20)
     told = []
     for decoder in ("cpu", "nvdec"):
         with pytest.raises(PairingError) as error:
@@ -76,8 +76,8 @@ def test_frames_that_are_lost_are_refused_alike(library: FakeDriver, tmp_path: P
 
 
 def test_videos_that_are_converted(library: FakeDriver, tmp_path: Path) -> None:
-    ref, _ = pair_of_clips(tmp_path, 20)
-    half = clip(tmp_path / "half.mp4", CODED["h264"], 20, width=32, height=48)
+    ref, _ = pair_of_clips(tmp_path, 6)
+    half = clip(tmp_path / "half.mp4", CODED["h264"], 6, width=32, height=48)
     options: dict[str, Any] = {"scale": "force", "features": ["psnr"], "align": "off"}
     library.smallest = (16, 16)
     expected, found = (scored(ref, half, decoder, **options) for decoder in ("cpu", "auto"))

@@ -7,9 +7,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from acuity.devices.cuda.downloads import Downloads
 from acuity.devices.cuda.hardware.card import Card, CardEvent, CardMemory
-from acuity.devices.cuda.pictures import ALIGNMENT
+from acuity.devices.cuda.pictures import ALIGNMENT, Downloads
 from acuity.devices.cuda.port import View, view_of
 from acuity.video.card_picture import CardPicture, CardPlane
 

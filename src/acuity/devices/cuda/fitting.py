@@ -26,7 +26,7 @@ STREAMS: Final = 3
 _SAMPLES: Final = 1 << 24  # of luma in a batch, about: eight frames of 1080p
 _MOST: Final = 64  # frames of a batch
 _GRAIN: Final = 512  # bytes: memory is given out in multiples of this
-# Sizes that are named where larger pictures don't fit.
+# Sizes that are named where larger pictures don't fit, the largest first.
 _SIZES: Final = ((3840, 2160), (2560, 1440), (1920, 1080), (1280, 720), (640, 360))
 
 
@@ -137,7 +137,15 @@ def too_small(card: Card, needs: Needs, error: CardMemoryError) -> CardMemoryErr
     others = [
         f"without {one.kind.name}" for one in groups if fitting(groups=[g for g in groups if g is not one])
     ]
-    sizes = [f"at {size.width}x{size.height}" for size in _smaller(geometry) if fitting(geometry=size)]
+    sizes = []
+    for width, height in _SIZES:
+        if width * height < geometry.width * geometry.height:
+            chroma = geometry.chroma and (
+                -(-geometry.chroma[0] * width // geometry.width),
+                -(-geometry.chroma[1] * height // geometry.height),
+            )
+            if fitting(geometry=replace(geometry, width=width, height=height, chroma=chroma)):
+                sizes.append(f"at {width}x{height}")
     would = " or ".join([*others[:1], *sizes[:1]])
     return CardMemoryError(
         f"{card.properties.label} has {in_gib(free)} of memory free, and one frame of "
@@ -148,14 +156,3 @@ def too_small(card: Card, needs: Needs, error: CardMemoryError) -> CardMemoryErr
         wanted=needed,
         free=free,
     )
-
-
-def _smaller(geometry: Geometry) -> Iterator[Geometry]:
-    """The usual sizes that are smaller, the largest first."""
-    for width, height in _SIZES:
-        if width * height < geometry.width * geometry.height:
-            chroma = geometry.chroma and (
-                -(-geometry.chroma[0] * width // geometry.width),
-                -(-geometry.chroma[1] * height // geometry.height),
-            )
-            yield replace(geometry, width=width, height=height, chroma=chroma)

@@ -1,7 +1,9 @@
-"""Pictures on the card: uploaded once, kept while a batch or a later frame needs them."""
+"""Pictures on the card: uploaded once, kept while a batch or a later frame needs them; and downloaded."""
 
 from __future__ import annotations
 
+import math
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, TypeGuard
@@ -12,11 +14,12 @@ from numpy.typing import NDArray
 from acuity.devices.cuda.batch import PICTURE, PLANES
 from acuity.devices.cuda.hardware.card import Bytes, Card, CardEvent, CardMemory, CardStream
 from acuity.features.extractor import REACH
-from acuity.video.card_picture import CardPicture
+from acuity.video.buffers import BufferPool
+from acuity.video.card_picture import CardPicture, CardPlane
 
 if TYPE_CHECKING:
     from acuity.features.extractor import Frame, Geometry
-    from acuity.video.picture import Picture
+    from acuity.video.picture import Picture, Samples
 
 ALIGNMENT: Final = 256  # bytes, of planes
 # Of rows. Rows of usual widths then follow each other without gaps, and are uploaded in one piece.
@@ -34,7 +37,6 @@ class PlaneLayout:
     offset: int
     pitch: int
     rows: int
-    row_bytes: int
 
 
 def plane_layouts(geometry: Geometry, planes: int | None) -> list[PlaneLayout]:
@@ -46,7 +48,7 @@ def plane_layouts(geometry: Geometry, planes: int | None) -> list[PlaneLayout]:
     found, offset = [], 0
     for columns, rows in shapes[:planes]:
         pitch = _rounded(columns * sample, _ROW_ALIGNMENT)
-        found.append(PlaneLayout(offset, pitch, rows, columns * sample))
+        found.append(PlaneLayout(offset, pitch, rows))
         offset += _rounded(pitch * rows, ALIGNMENT)
     return found
 
@@ -252,3 +254,40 @@ class Staging:
         copy = buffer[: plane.nbytes].view(plane.dtype).reshape(plane.shape)
         np.copyto(copy, plane)
         return copy
+
+
+class Downloads:
+    """Copies planes of one measurement into page-locked memory, for any thread."""
+
+    def __init__(self, card: Card) -> None:
+        self._card = card
+        self._lock = threading.Lock()
+        self._stream: CardStream | None = None
+        self._pool: BufferPool | None = None
+        self._size = 0
+
+    def fetch(self, planes: Sequence[CardPlane], ready: CardEvent | None) -> tuple[Samples, ...]:
+        """The planes in the machine's memory; waits for them without holding Python's lock."""
+        found = self._memory(planes)
+        with self._lock:
+            stream = self._stream = self._stream or self._card.stream()
+            if ready is not None:
+                stream.after(ready)
+            for into, plane in zip(found, planes, strict=True):
+                stream.download(into, plane.address, plane.pitch)
+            done = stream.mark()
+        done.wait()
+        return found
+
+    def _memory(self, planes: Sequence[CardPlane]) -> tuple[Samples, ...]:
+        sizes = [math.prod(plane.shape) * plane.dtype.itemsize for plane in planes]
+        with self._lock:
+            if self._pool is None or self._size != sum(sizes):
+                self._size = sum(sizes)
+                self._pool = BufferPool(self._size, self._card.pinned)
+            pool = self._pool
+        buffer, start, found = pool.take(), 0, []
+        for plane, size in zip(planes, sizes, strict=True):
+            found.append(buffer[start : start + size].view(plane.dtype).reshape(plane.shape))
+            start += size
+        return tuple(found)

@@ -1,22 +1,25 @@
 """Arrays of other libraries that lie on the card, as views that are checked.
 
 Two protocols are read. `__cuda_array_interface__` from version 3 on names the stream in which an array is
-written. With DLPack a library makes the reader's stream wait, but doesn't name its own stream.
+written. With DLPack a library makes the reader's stream wait, but doesn't name its own stream. The layout of
+its structures is that of dlpack.h, versions 0 and 1.
 """
 
 from __future__ import annotations
 
+import ctypes
 import sys
 from collections.abc import Callable, Mapping
+from ctypes import POINTER, PYFUNCTYPE, Structure, c_char_p, c_int, c_void_p, py_object, pythonapi
 from functools import lru_cache
 from operator import index
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from acuity.devices.cuda.dlpack import CUDA, CUDA_MANAGED, export
 from acuity.devices.cuda.hardware.card import Card, CardStream
 from acuity.errors import AcuityError, InputError, to_set
+from acuity.text import told
 from acuity.video.card_picture import CardPlane
 
 _DEFAULT_STREAM: Final = 1  # CUDA's name of it; 0 is ambiguous
@@ -28,7 +31,7 @@ _MOST_BYTES: Final = 1 << 40  # no card has as much memory
 _VERSIONS: Final = range(1, 4)  # of Numba's interface
 _Dtype = np.dtype[np.uint8] | np.dtype[np.uint16]
 _DTYPES: Final[dict[str, _Dtype]] = {"uint8": np.dtype(np.uint8), "uint16": np.dtype(np.uint16)}
-_MANAGED: Final = CUDA, CUDA_MANAGED
+_MANAGED: Final = 2, 13  # kinds of devices: CUDA, and memory that moves
 _INTERFACE: Final = "__cuda_array_interface__"
 
 # The stream in which a program works at present with a library that exports by DLPack alone, on a card. Where
@@ -191,12 +194,115 @@ def _by_dlpack(array: Any, library: str, card: Card, stream: CardStream) -> _Raw
         )
     if number != card.properties.number:
         raise _elsewhere(number, card)
-    found = export(array, stream.handle)
-    if found.device not in _MANAGED:
-        raise _unreadable(array, f"it says device {device}, and its capsule {found.device}")
+    tensor, owner = _export(array, stream.handle)
+    if tensor.device not in _MANAGED:
+        raise _unreadable(array, f"it says device {device}, and its capsule {tensor.device}")
     used_in = None
     if library in _CURRENT_STREAMS and library in sys.modules:
         used_in = _CURRENT_STREAMS[library](sys.modules[library], number) or _DEFAULT_STREAM
-    size = _DTYPES[found.dtype].itemsize if found.dtype in _DTYPES else 1
-    strides = None if found.strides is None else tuple(stride * size for stride in found.strides)
-    return _Raw(found.address, found.shape, strides, found.dtype, found.number, found.owner, None, used_in)
+    dtype, axes = _dtype_name(tensor.kind, tensor.bits, tensor.lanes), tensor.ndim
+    size = _DTYPES[dtype].itemsize if dtype in _DTYPES else 1
+    strides = tuple(stride * size for stride in tensor.strides[:axes]) if tensor.strides else None
+    address = (tensor.data or 0) + tensor.byte_offset
+    return _Raw(address, tuple(tensor.shape[:axes]), strides, dtype, tensor.number, owner, None, used_in)
+
+
+_KINDS: Final = {0: "int", 1: "uint", 2: "float", 4: "bfloat", 5: "complex", 6: "bool"}
+_NEWEST: Final = 1, 0  # the version that is asked for; its minor versions add nothing that is read here
+
+
+class _Tensor(Structure):
+    _fields_ = (
+        ("data", ctypes.c_uint64),
+        ("device", ctypes.c_int32),
+        ("number", ctypes.c_int32),
+        ("ndim", ctypes.c_int32),
+        ("kind", ctypes.c_uint8),
+        ("bits", ctypes.c_uint8),
+        ("lanes", ctypes.c_uint16),
+        ("shape", POINTER(ctypes.c_int64)),
+        ("strides", POINTER(ctypes.c_int64)),
+        ("byte_offset", ctypes.c_uint64),
+    )
+
+
+class _Managed(Structure):
+    """DLManagedTensor."""
+
+    _fields_ = (("tensor", _Tensor), ("manager", c_void_p), ("deleter", c_void_p))
+
+
+class _Versioned(Structure):
+    """DLManagedTensorVersioned."""
+
+    _fields_ = (
+        ("major", ctypes.c_uint32),
+        ("minor", ctypes.c_uint32),
+        ("manager", c_void_p),
+        ("deleter", c_void_p),
+        ("flags", ctypes.c_uint64),
+        ("tensor", _Tensor),
+    )
+
+
+# By the name of their capsule: the structure in it, and the capsule's name after its array was taken.
+_CAPSULES: Final[dict[bytes, tuple[type[_Managed] | type[_Versioned], bytes]]] = {
+    b"dltensor": (_Managed, b"used_dltensor"),
+    b"dltensor_versioned": (_Versioned, b"used_dltensor_versioned"),
+}
+# Called with Python's lock held, as a capsule's own destructor is. A library has one for all its arrays.
+_deleter: Final = lru_cache(64)(PYFUNCTYPE(None, c_void_p))
+
+_name_of: Final = PYFUNCTYPE(c_char_p, py_object)(("PyCapsule_GetName", pythonapi))
+_pointer_of: Final = PYFUNCTYPE(c_void_p, py_object, c_char_p)(("PyCapsule_GetPointer", pythonapi))
+_rename: Final = PYFUNCTYPE(c_int, py_object, c_char_p)(("PyCapsule_SetName", pythonapi))
+
+
+class Owner:
+    """Keeps an exported array alive as long as this object."""
+
+    def __init__(self, address: int, deleter: int | None) -> None:
+        self._address = address
+        self._delete = _deleter(deleter) if deleter else None
+
+    def __del__(self) -> None:
+        if self._delete is not None:
+            self._delete(self._address)
+
+
+def _export(array: Any, stream: int) -> tuple[_Tensor, Owner]:
+    """Take an array from its library, which lets this stream wait until the array is written.
+
+    Raises InputError if it can't be exported.
+    """
+    try:
+        try:
+            capsule = array.__dlpack__(stream=stream, max_version=_NEWEST)
+        except TypeError:  # a library from before version 1
+            capsule = array.__dlpack__(stream=stream)
+    except Exception as error:  # BufferError by the protocol, and whatever else a library raises
+        raise InputError(
+            f"{type(array).__name__} does not export its array ({told(error)}): pass a plain array of samples"
+        ) from error
+    name = _name_of(capsule) if type(capsule).__name__ == "PyCapsule" else None
+    if name not in _CAPSULES:
+        raise InputError(
+            f"__dlpack__ has to return a capsule that nobody has taken, and it returned {capsule!r}: export "
+            "the array anew for every frame"
+        )
+    structure, used = _CAPSULES[name]
+    address = _pointer_of(capsule, name)
+    managed = structure.from_address(address)
+    _rename(capsule, used)
+    owner = Owner(address, managed.deleter)  # from here on this deletes it, and no longer the capsule
+    if isinstance(managed, _Versioned) and managed.major > _NEWEST[0]:
+        raise InputError(
+            f"the array comes by DLPack {managed.major}.{managed.minor}, and this version of Acuity knows "
+            f"{_NEWEST[0]}: update it"
+        )
+    return managed.tensor, owner
+
+
+@lru_cache(64)
+def _dtype_name(kind: int, bits: int, lanes: int) -> str:
+    return f"{_KINDS.get(kind, f'type {kind} of ')}{bits}" + (f"x{lanes}" if lanes != 1 else "")

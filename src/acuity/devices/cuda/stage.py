@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
@@ -32,12 +33,12 @@ class _Launch(NamedTuple):
     sums: int
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class TwinGroup:
     """A group of extractors, with a twin for each stream."""
 
-    def __init__(self, kind: type[Extractor], members: Sequence[Extractor]) -> None:
-        self.kind = kind
-        self.members = members
+    kind: type[Extractor]
+    members: Sequence[Extractor]
 
 
 class Stage:

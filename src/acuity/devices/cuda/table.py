@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -29,11 +28,8 @@ class TwinEntry(NamedTuple):
     name: str
     program: str
 
-    def twin(self) -> Callable[..., Any]:
-        found: Callable[..., Any] = getattr(
-            import_module(f"acuity.devices.cuda.twins.{self.module}"), self.name
-        )
-        return found
+    def twin(self) -> Any:
+        return getattr(import_module(f"acuity.devices.cuda.twins.{self.module}"), self.name)
 
 
 TWINS: Final[dict[type[Extractor], TwinEntry]] = {

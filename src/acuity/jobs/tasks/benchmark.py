@@ -114,9 +114,6 @@ class BenchmarkRow:
     def label(self) -> str:
         return f"{self.fixture} {self.engine} {self.backend}"
 
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
-
 
 def measured(
     clip: ClipPair, engine: Engine, runs: Sequence[Run], expected: Sequence[float] | None
@@ -127,11 +124,18 @@ def measured(
         if len(run.scores) != frames or not all(map(math.isfinite, run.scores)):
             missing = frames - sum(map(math.isfinite, run.scores))
             return _row(clip, engine, "FAIL", reason=f"{missing} of {frames} frames have no score")
-    found = _compare(runs, scores if expected is None else expected)
-    verdict: Verdict = next((word for limit, word in _VERDICTS if found.largest < limit), "FAIL")
+    # The largest difference of any frame in any round.
+    largest, frame, score, wanted = max(
+        (abs(score - wanted), frame, score, wanted)
+        for run in runs
+        for frame, (score, wanted) in enumerate(
+            zip(run.scores, scores if expected is None else expected, strict=True)
+        )
+    )
+    verdict: Verdict = next((word for limit, word in _VERDICTS if largest < limit), "FAIL")
     other = "in another round" if expected is None else "on the CPU"
-    reason = f"frame {found.frame} scores {found.score:.6f}, and {other} {found.expected:.6f}"
-    if expected is None and found.largest == 0.0:
+    reason = f"frame {frame} scores {score:.6f}, and {other} {wanted:.6f}"
+    if expected is None and largest == 0.0:
         verdict = "BASE"
     return _row(
         clip,
@@ -142,25 +146,8 @@ def measured(
         seconds=Spread.of([run.seconds for run in runs]),
         fps=Spread.of([frames / run.seconds for run in runs]),
         vmaf=statistics.fmean(scores),
-        max_diff=None if verdict == "BASE" else found.largest,
-        max_diff_frame=None if verdict == "BASE" else found.frame,
-    )
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class _Difference:
-    largest: float
-    frame: int
-    score: float
-    expected: float
-
-
-def _compare(runs: Sequence[Run], expected: Sequence[float]) -> _Difference:
-    """The largest difference of any frame in any round."""
-    return max(
-        _Difference(abs(score - wanted), frame, score, wanted)
-        for run in runs
-        for frame, (score, wanted) in enumerate(zip(run.scores, expected, strict=True))
+        max_diff=None if verdict == "BASE" else largest,
+        max_diff_frame=None if verdict == "BASE" else frame,
     )
 
 
@@ -276,7 +263,8 @@ def run(payload: dict[str, Any], report: Callable[[Progress], None]) -> dict[str
 
     Where `output` names a folder, every row that was measured is written there as a file, too.
     """
-    candidates = [*_own(), *_external(payload.get("external"))]
+    own = [(OwnEngine(b.name), None if b.usable else b.init_status) for b in list_backends()]
+    candidates = [*own, *_external(payload.get("external"))]
     meter = BenchmarkProgress(report)
     for given in payload["fixtures"]:
         meter.total += sum(map(_Fixture(given, meter).work, candidates))
@@ -290,7 +278,7 @@ def run(payload: dict[str, Any], report: Callable[[Progress], None]) -> dict[str
         "exit_code": 1 if any(row.verdict == "FAIL" for row in rows) else 0,
         "stdout": to_text(rows, engine),
         "stderr": "".join(f"{problem}\n" for problem in problems),
-        "rows": [row.to_dict() for row in rows],
+        "rows": [asdict(row) for row in rows],
         "machine": engine,
     }
 
@@ -305,15 +293,11 @@ def _write_rows(folder: str | None, rows: Sequence[BenchmarkRow], engine: dict[s
         for row in rows:
             if row.verdict != "SKIP":
                 name = f"{row.fixture}_{row.engine}_{row.backend}.json"
-                document = plain({**row.to_dict(), "machine": engine})
+                document = plain({**asdict(row), "machine": engine})
                 write_document(os.path.join(folder, name), f"{json.dumps(document, indent=2)}\n")
     except OutputError as error:
         return [str(error)]
     return []
-
-
-def _own() -> list[_Candidate]:
-    return [(OwnEngine(b.name), None if b.usable else b.init_status) for b in list_backends()]
 
 
 def _external(external: dict[str, Any] | None) -> list[_Candidate]:

@@ -12,9 +12,9 @@ import math
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, BinaryIO, Final, Literal, TypeAlias
+from typing import Any, BinaryIO, ClassVar, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -129,7 +129,7 @@ class OwnEngine:
     """A backend of Acuity. Pictures stay in memory."""
 
     backend: str
-    maker: Literal["acuity", "external"] = field(default="acuity", init=False)
+    maker: ClassVar = "acuity"
 
     def frames(self, clip: ClipPair) -> int:
         """How many frames of the clip this engine scores."""
@@ -169,7 +169,7 @@ class ExternalEngine:
     binary: str
     backend: str
     options: tuple[str, ...]  # that choose the backend, and the digits of the report
-    maker: Literal["acuity", "external"] = field(default="external", init=False)
+    maker: ClassVar = "external"
 
     def frames(self, clip: ClipPair) -> int:
         return max(1, min(clip.frames, _MOST_RAW_BYTES // (2 * clip.raw_bytes)))

@@ -19,6 +19,7 @@ import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, fields, replace
+from operator import itemgetter
 from typing import IO, Any, Final, Self
 
 import numpy as np
@@ -302,7 +303,6 @@ def _parsed(written: bytes) -> dict[str, Any]:
 
 
 # ---- which backend computed a report -------------------------------------------------------------
-# Finds out which backend computed the report of another vmaf binary.
 # A binary may name it in the report. Otherwise its features may show it: their names end in a backend's name,
 # or there are fewer of them than libvmaf's CPU path prints for the same models, as with its GPU extractors.
 # That is no proof, so the label is then 'cpu' or 'gpu' and never the name of one GPU backend.
@@ -373,7 +373,10 @@ def summarize(report: Mapping[str, Any], models: Mapping[str, str | None]) -> di
         "score": figures[0]["mean"] if figures else None,
         "model": models[first] if first is not None else None,
         "models": figures,
-        "worst": _worst(columns[first]) if first is not None else [],
+        "worst": [
+            {"frame": frame, "time": None, "score": score}
+            for frame, score in sorted(columns.get(first or "", {}).items(), key=itemgetter(1))[:_WORST]
+        ],
     }
 
 
@@ -390,8 +393,3 @@ def _figures(scores: Mapping[int, float], pooled: Mapping[str, float | None]) ->
         **{method: pooled.get(method, round(pool(values, method), _DECIMALS)) for method in POOLS},
         "percentiles": {f"p{p}": round(pool(values, ("percentile", p)), _DECIMALS) for p in PERCENTILES},
     }
-
-
-def _worst(scores: Mapping[int, float]) -> list[dict[str, Any]]:
-    lowest = sorted(scores, key=scores.__getitem__)[:_WORST]
-    return [{"frame": frame, "time": None, "score": scores[frame]} for frame in lowest]

@@ -100,40 +100,40 @@ _LONGEST_TEXT: Final = 8 << 10  # characters of an error or a traceback
 _OUT_OF_MEMORY: Final = encode(Kind.FAILURE, {"kind": "memory", "sentence": [], "trace": ""})
 
 
-class _Channel:
-    """Sends messages to the server, from any thread."""
-
-    def __init__(self, connection: socket.socket) -> None:
-        self._connection = connection
-        self._lock = threading.Lock()
-
-    def send(self, message: bytes) -> None:
-        try:
-            with self._lock:
-                self._connection.sendall(message)
-        except OSError:
-            end_group()  # the server has ended
-
-
 def main(descriptor: int) -> NoReturn:
     """Run jobs until the server ends."""
     connection = socket.socket(fileno=descriptor)
     connection.set_inheritable(False)
     orders: queue.SimpleQueue[Message] = queue.SimpleQueue()
-    watch_server(connection, orders.put)
+    # Another process may still hold the server's end of the channel, so the server's process is watched, too.
+    end_with(os.getppid(), end_group)
+    listening = threading.Thread(
+        target=_listen, args=(connection, orders.put), name="server watch", daemon=True
+    )
+    listening.start()
     faulthandler.enable()
-    channel = _Channel(connection)
+    lock = threading.Lock()
+
+    def send(message: bytes) -> None:
+        try:
+            with lock:  # threads that report progress send, too
+                connection.sendall(message)
+        except OSError:
+            end_group()  # the server has ended
+
     setup = orders.get().value()
     lower_priority(setup["nice"], setup["memory"])
     table: Mapping[str, str] = {**setup["tasks"], **TASKS}
     if setup["roots"]:
         _restrict_files(setup)
-    _warm_up(setup["warm"])
-    channel.send(encode(Kind.READY, {}))
+    for module in setup["warm"]:
+        with suppress(Exception):  # it fails again in the job that needs it
+            importlib.import_module(module)
+    send(encode(Kind.READY, {}))
     while True:
         order = orders.get().value()
-        channel.send(encode(Kind.STARTED, {}))
-        channel.send(_work(order, table, channel.send))
+        send(encode(Kind.STARTED, {}))
+        send(_work(order, table, send))
         if are_spent():  # a new process can use the card again
             end_group()
 
@@ -148,13 +148,6 @@ def _restrict_files(setup: Mapping[str, Any]) -> None:
     paths = AllowedPaths(roots, private=private, writable=writable, resolved=True, quota=setup["quota"])
     restrict(guard_for(paths))
     limit_outputs(paths.check_room)
-
-
-def _warm_up(modules: list[str]) -> None:
-    """Import the modules for scoring before the first job. A failed import fails again in its job."""
-    for module in modules:
-        with suppress(Exception):
-            importlib.import_module(module)
 
 
 def _work(order: dict[str, Any], table: Mapping[str, str], send: Callable[[bytes], None]) -> bytes:
@@ -197,15 +190,6 @@ def _failure(kind: str, pieces: Iterable[object], trace: str = "") -> bytes:
 
 
 _READ: Final = 256 << 10
-
-
-def watch_server(channel: socket.socket, receive: Callable[[Message], None]) -> None:
-    """Start threads that pass the server's messages to `receive` and end this process with the server.
-
-    Another process may still hold the server's end of the channel, so the server's process is watched, too.
-    """
-    end_with(os.getppid(), end_group)
-    threading.Thread(target=_listen, args=(channel, receive), name="server watch", daemon=True).start()
 
 
 def end_group() -> NoReturn:

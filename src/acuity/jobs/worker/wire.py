@@ -93,11 +93,6 @@ class MessageDecoder:
         """The messages that these bytes complete; raises WireError, after which nothing can be read."""
         return [Message(Kind(head[0]), pieces) for head, pieces in self._messages.feed(data)]
 
-    @property
-    def partial(self) -> bool:
-        """Whether a message has begun but not ended."""
-        return self._messages.partial
-
 
 def _length(head: tuple[int, int]) -> int:
     number, length = head

@@ -116,6 +116,7 @@ class WorkerProcess:
         command = (*_COMMAND, str(theirs.fileno()))
         environment = {**_ENVIRONMENT, WORKER_VARIABLE: str(number)}
         self._process = SupervisedProcess(command, lambda: on_gone(self), environment=environment)
+        self.gone = self._process.gone
         self._channel = Channel(self._receive, self._closed)
         self.ready = False  # its imports are done
         self.worked = False  # has taken a job
@@ -170,9 +171,6 @@ class WorkerProcess:
         self.asked_to_end = True
         self._end()
 
-    async def gone(self) -> None:
-        await self._process.gone.wait()
-
     def _end(self) -> None:
         self.usable = False
         self._process.kill()
@@ -208,7 +206,7 @@ class WorkerProcess:
 
     async def _why_lost(self, title: str, taken: bool) -> Exception:
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._process.gone.wait(), _GRACE)
+            await asyncio.wait_for(self.gone.wait(), _GRACE)
         if not self.asked_to_end:
             logger.warning(
                 "worker %s is gone (status %s) at '%s': %s",
@@ -320,9 +318,8 @@ class Pool:
         """End all workers and wait for their end."""
         self.kill()
         if self._all:
-            _, stuck = await asyncio.wait(
-                [asyncio.ensure_future(worker.gone()) for worker in self._all], timeout=_END_GRACE
-            )
+            ends = [asyncio.ensure_future(worker.gone.wait()) for worker in self._all]
+            _, stuck = await asyncio.wait(ends, timeout=_END_GRACE)
             for waiting in stuck:
                 waiting.cancel()
             if stuck:

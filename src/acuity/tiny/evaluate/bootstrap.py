@@ -100,9 +100,6 @@ class PlccDifference:
     def significant(self) -> bool:
         return self.p_value < SIGNIFICANT
 
-    def to_document(self) -> dict[str, object]:
-        return {"difference": self.difference, "ci95": list(self.ci95), "p_value": self.p_value}
-
 
 def replicate(draws: Draws, predicted: Vector, target: Vector) -> Replicates:
     """The figures of every draw."""

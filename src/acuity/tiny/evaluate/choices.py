@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
-from typing import Final, NamedTuple
+from typing import Final
 
 from acuity.errors import EvaluationError, MissingExtra
 
@@ -39,13 +39,6 @@ _SALT: Final = "vmaf-train-splits-v1"
 _UP_TO: Final = ((0.1, "test"), (0.2, "val"))  # of the bucket; all above is train
 
 
-class KeyPlace(NamedTuple):
-    """Where a key belongs, and a number that stands for it."""
-
-    split: str
-    number: int  # 64 bits of the digest that the bucket isn't made of
-
-
 def check_split(split: object) -> str:
     """The name of the split; raises EvaluationError."""
     if split not in SPLITS:
@@ -69,9 +62,9 @@ def split_of(key: str) -> str:
     return next((name for limit, name in _UP_TO if found < limit), "train")
 
 
-def place_of(key: str) -> KeyPlace:
-    """The split of a key, and its number."""
-    return KeyPlace(split_of(key), int.from_bytes(_digest(key)[8:16], "big"))
+def number_of(key: str) -> int:
+    """A number that stands for the key: 64 bits of the digest that the bucket isn't made of."""
+    return int.from_bytes(_digest(key)[8:16], "big")
 
 
 def _digest(key: str) -> bytes:

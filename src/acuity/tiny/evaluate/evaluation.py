@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from itertools import pairwise
 from typing import Any, Final, TypeAlias
 
@@ -84,10 +84,18 @@ class Evaluation:
             "columns": list(self.columns),
             "rows": self.rows,
             "pooling": self.pooling,
-            "per_row": None if self.per_row is None else self.per_row.to_document(),
-            "mapped": None if self.mapped is None else self.mapped.to_document(),
+            "per_row": _document(self.per_row),
+            "mapped": _document(self.mapped),
             "notes": list(self.notes),
         }
+
+
+def _document(figures: ModelFigures | Mapped | PlccDifference | None) -> dict[str, Any] | None:
+    if figures is None:
+        return None
+    return {
+        name: list(value) if isinstance(value, tuple) else value for name, value in asdict(figures).items()
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +116,8 @@ class RankedModel:
         return {
             **document,
             "better_than_next": self.better_than_next,
-            "to_next": None if self.to_next is None else self.to_next.to_document(),
-            "to_best": None if self.to_best is None else self.to_best.to_document(),
+            "to_next": _document(self.to_next),
+            "to_best": _document(self.to_best),
         }
 
 

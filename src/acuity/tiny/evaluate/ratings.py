@@ -25,7 +25,7 @@ import numpy.typing as npt
 from acuity.child_process import ChildProcess, document
 from acuity.errors import EvaluationError
 from acuity.text import one_line, shortened
-from acuity.tiny.evaluate.choices import ALL, place_of
+from acuity.tiny.evaluate.choices import ALL, number_of, split_of
 from acuity.tiny.evaluate.statistics import Vector
 from acuity.tiny.evaluate.table_process import END, FAILED
 from acuity.video.local_file import regular_opener
@@ -158,16 +158,15 @@ class Ratings:
     def _places(self, column: Any, first: int, split: str) -> tuple[npt.NDArray[np.bool_], Whole]:
         """Which rows are in the split, and the numbers of their keys."""
         codes, values = self._coded(column, KEY, np.arange(first, first + len(column)))
-        found = []
-        for key in map(str, values):
+        known = list(map(str, values))
+        for key in known:
             if len(key) > _LONGEST_KEY:
                 raise EvaluationError(
                     f"'{self.name}' has a key of {len(key):,} characters, more than {_LONGEST_KEY:,}: "
                     "shorten it"
                 )
-            found.append(place_of(key))
-        inside = np.array([split in (ALL, place.split) for place in found], np.bool_)
-        numbers = np.array([place.number for place in found], np.uint64)
+        inside = np.array([split == ALL or split == split_of(key) for key in known], np.bool_)
+        numbers = np.array(list(map(number_of, known)), np.uint64)
         return inside[codes], numbers[codes]
 
     def _numbers(self, table: Any, column: str, rows: RowNumbers) -> Vector:
@@ -195,7 +194,11 @@ class Ratings:
         if not (pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_integer(kind)):
             raise self._other_kind(column, kind, "text or whole numbers")
         self._check_present(array, column, rows)
-        return _encoded(array)
+        if not pa.types.is_dictionary(array.type):
+            array = array.dictionary_encode()
+        codes = array.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+        used, codes = np.unique(codes, return_inverse=True)  # a dictionary may hold values that no row has
+        return codes, array.dictionary.take(pa.array(used)).to_pylist()
 
     def _check_present(self, array: Any, column: str, rows: RowNumbers) -> None:
         if array.null_count:
@@ -252,18 +255,6 @@ class Ratings:
         if self.rows == 0:
             raise EvaluationError(f"'{self.name}' has no rows: there is nothing to evaluate")
         return {field.name: field.type for field in schema}
-
-
-def _encoded(array: Any) -> tuple[npt.NDArray[np.int64], list[object]]:
-    """For each row the index of its value, and the values that occur."""
-    import pyarrow as pa
-
-    if not pa.types.is_dictionary(array.type):
-        array = array.dictionary_encode()
-    codes = array.indices.to_numpy(zero_copy_only=False).astype(np.int64)
-    used, codes = np.unique(codes, return_inverse=True)  # a dictionary may hold values that no row has
-    values = array.dictionary.take(pa.array(used)).to_pylist()
-    return codes, values
 
 
 def _values(kind: Any) -> Any:

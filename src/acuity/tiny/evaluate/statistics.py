@@ -9,8 +9,8 @@ figure that is lower where quality is higher, among those that fall.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -33,9 +33,6 @@ class ModelFigures:
     srocc: float | None
     krocc: float | None
     rmse: float
-
-    def to_document(self) -> dict[str, float | None]:
-        return asdict(self)
 
 
 def figures_of(predicted: Vector, target: Vector) -> ModelFigures:
@@ -95,9 +92,6 @@ class Mapped:
     plcc: float | None
     rmse: float  # over the samples less the polynomial's four degrees of freedom
     outlier_ratio: float | None  # of errors beyond the ratings' 95 % intervals; None where these aren't known
-
-    def to_document(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 def mapped_figures(predicted: Vector, target: Vector, margins: Vector | None) -> Mapped | None:

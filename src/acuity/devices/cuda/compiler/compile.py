@@ -28,12 +28,8 @@ class NvrtcCompiler:
         """The compiler and its version; cached code of another one isn't used."""
         # Loading the library takes a third of a second, and the package says its version without that.
         if self._identity is None:
-            self._identity = _package_version() or self._loaded_version()
+            self._identity = _package_version() or "nvrtc {}.{}".format(*self._nvrtc().getVersion())
         return self._identity
-
-    def _loaded_version(self) -> str:
-        major, minor = self._nvrtc().getVersion()
-        return f"nvrtc {major}.{minor}"
 
     def _nvrtc(self) -> Any:
         try:

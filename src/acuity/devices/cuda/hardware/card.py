@@ -9,7 +9,6 @@ import ctypes
 import threading
 import weakref
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
 from functools import partial
 from struct import Struct
 from typing import TYPE_CHECKING, Any, Final
@@ -258,51 +257,37 @@ def _packing(types: tuple[type, ...]) -> Struct:
     return Struct("<" + "".join(_PACKED[kind] for kind in types))
 
 
-class Card:
+class Card(CardContext):
     """One card. Any thread may use it."""
 
     def __init__(self, bindings: Bindings, properties: Properties, builder: KernelBuilder) -> None:
         """Start the card; raises BackendError."""
+        super().__init__(bindings, properties)
         self.properties = properties
         self.builder = builder
         self._bindings = bindings
-        self._context = CardContext(bindings, properties)
         self._events: list[int] = []  # handles of events that are not used now
         self._functions: dict[tuple[str, str], int] = {}
         self._loading = threading.Lock()
 
-    @property
-    def context(self) -> int:
-        """The handle of CUDA's context, for native code that works on the same card."""
-        return self._context.handle
-
-    @property
-    def lost(self) -> BackendError | None:
-        """The failure after which the card answers nothing in this process any more."""
-        return self._context.lost
-
-    def in_place(self) -> AbstractContextManager[None]:
-        """Make the card current for all calls of this thread in the block; the former card comes back."""
-        return self._context.in_place()
-
     def allocate(self, size: int) -> CardMemory:
         try:
-            return CardMemory(self._context, self._bindings, size)
+            return CardMemory(self, self._bindings, size)
         except BackendError as error:
             if status_of(error) != OUT_OF_MEMORY:
                 raise
-            raise memory_failure(self._context.name, size, self.free_memory()) from error
+            raise memory_failure(self.name, size, self.free_memory()) from error
 
     def free_memory(self) -> int:
         """Bytes that can still be allocated."""
-        free: int = self._context.call(self._bindings.runtime.memGetInfo)[0]
+        free: int = self.call(self._bindings.runtime.memGetInfo)[0]
         return free
 
     def pinned(self, size: int) -> Bytes:
         """Page-locked memory of this machine, from which copies run beside everything else."""
         runtime = self._bindings.runtime
         try:
-            address = self._context.call(runtime.hostAlloc, max(size, 1), _PORTABLE)
+            address = self.call(runtime.hostAlloc, max(size, 1), _PORTABLE)
         except BackendError as error:
             if status_of(error) != OUT_OF_MEMORY:
                 raise
@@ -312,31 +297,27 @@ class Card:
             ) from error
         block = (ctypes.c_uint8 * max(size, 1)).from_address(address)
         # It is freed when no view of it is left.
-        weakref.finalize(block, self._context.give_back, runtime.freeHost, address).atexit = False
+        weakref.finalize(block, self.give_back, runtime.freeHost, address).atexit = False
         return np.frombuffer(memoryview(block), np.uint8, size)
 
     def is_pinned(self, array: NDArray[Any]) -> bool:
         """Whether an array lies in page-locked memory, whoever allocated it."""
         if not array.nbytes:
             return False
-        found = self._context.call(self._bindings.runtime.pointerGetAttributes, array.ctypes.data)
+        found = self.call(self._bindings.runtime.pointerGetAttributes, array.ctypes.data)
         return bool(found.type == _PAGE_LOCKED)
 
     def stream(self) -> CardStream:
-        return CardStream(self._context, self._bindings, self._events)
+        return CardStream(self, self._bindings, self._events)
 
     def stream_of_others(self, handle: int) -> CardStream:
         """A stream that another library has made, by CUDA's name of it; 1 is the default stream."""
-        return CardStream(self._context, self._bindings, self._events, handle)
+        return CardStream(self, self._bindings, self._events, handle)
 
     def card_of(self, address: int) -> int | None:
         """The number of the card that an address belongs to; None if it is no memory on a card."""
-        found = self._context.call(self._bindings.runtime.pointerGetAttributes, address)
+        found = self.call(self._bindings.runtime.pointerGetAttributes, address)
         return found.device if found.type in _ON_A_CARD else None
-
-    def prefetch(self, program: str, names: Sequence[str]) -> None:
-        """Begin to compile kernels that will be needed; returns at once."""
-        self.builder.prefetch(program, names)
 
     def kernels(self, program: str, names: Sequence[str]) -> list[Kernel]:
         """Kernels of a program in the folder kernels/, by its name without .cu; each is compiled once.
@@ -352,16 +333,16 @@ class Card:
         with self._loading:
             if (function := self._functions.get((program, name))) is None:
                 module = self._module(program, name, code)
-                function = self._context.call(self._bindings.driver.moduleGetFunction, module, name)
+                function = self.call(self._bindings.driver.moduleGetFunction, module, name)
                 self._functions[program, name] = function
             return function
 
     def _module(self, program: str, name: str, code: bytes) -> int:
         load = self._bindings.driver.moduleLoadData
         try:
-            return self._context.call(load, code)
+            return self.call(load, code)
         except BackendError as error:
             if status_of(error) not in CODE_REFUSED:
                 raise
             # Cached by a compiler that was newer than the driver is now.
-            return self._context.call(load, self.builder.rebuild(program, name))
+            return self.call(load, self.builder.rebuild(program, name))

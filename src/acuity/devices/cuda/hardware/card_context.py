@@ -44,11 +44,12 @@ class CardContext:
         """Start the card; raises BackendError."""
         self.number = properties.number
         self.name = properties.label
-        self.lost: BackendError | None = None  # the failure after which nothing works any more
+        self.lost: BackendError | None = None  # the failure after which the card answers nothing here
         self._driver = bindings.driver
         self._errors = bindings.errors
         self._process = os.getpid()
         self._prepared: set[int] = set()  # threads in which the card is current
+        # CUDA's own handle, for native code that works on the same card.
         self.handle = _primary_context(bindings, self.number, self.name)
 
     def call(self, function: Callable[_P, _T], *arguments: _P.args, **named: _P.kwargs) -> _T:

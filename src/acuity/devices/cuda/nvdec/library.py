@@ -6,6 +6,7 @@ import ctypes
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from acuity import _native
 from acuity.devices.cuda.hardware.driver import LIBRARY as CUDA
 from acuity.errors import BackendError, to_set
 
@@ -50,8 +51,6 @@ class Abilities(NamedTuple):
 
 def load_functions() -> Functions:
     """The addresses of the driver's functions; raises BackendError if the library isn't there."""
-    from acuity import _native
-
     try:
         found = {True: ctypes.CDLL(LIBRARY), False: ctypes.CDLL(CUDA)}
         names = _native.DECODER_FUNCTIONS
@@ -73,8 +72,6 @@ def abilities(
     functions: Functions, card: Card, codec: str, format: PixelFormat, width: int, height: int
 ) -> Abilities:
     """What the card's decoders can do with video of this codec, format and size."""
-    from acuity import _native
-
     described = f"{codec.upper()} of {format.layout} and {format.depth} bit"
     with card.in_place():
         found = _native.decoder_abilities(dict(functions), CODECS[codec].number, format.depth)

@@ -169,7 +169,8 @@ class NvdecReader(ContainerReader):
             try:
                 self._start_over()
                 first = next(self._frames, None)
-                same = isinstance(first, CardFrame) and _equal(first.picture(None), wanted)
+                shown = first.picture(None).planes if isinstance(first, CardFrame) else ()
+                same = len(shown) == len(wanted) and all(map(np.array_equal, shown, wanted))
                 problem: Exception | None = None if same else Doubt("its first picture differs")
             except (Doubt, InputError) as error:
                 first, problem = None, error
@@ -255,10 +256,6 @@ class NvdecReader(ContainerReader):
         if isinstance(frame, CardFrame):
             return frame.picture(self._time(frame))
         return super()._picture(frame)
-
-
-def _equal(picture: Picture, planes: tuple[Any, ...]) -> bool:
-    return len(picture.planes) == len(planes) and all(map(np.array_equal, picture.planes, planes))
 
 
 @dataclass(slots=True, eq=False)

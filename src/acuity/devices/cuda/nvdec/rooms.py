@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from acuity.devices.cuda.downloads import Downloads
+from acuity import _native
 from acuity.devices.cuda.nvdec.library import CODECS, Functions
 from acuity.devices.cuda.nvdec.packet_stream import Doubt
-from acuity.devices.cuda.pictures import plane_layouts, slot_bytes
+from acuity.devices.cuda.pictures import Downloads, plane_layouts, slot_bytes
 from acuity.errors import CardMemoryError
 from acuity.features.extractor import Geometry
 from acuity.video.alignment.signature import cells_of, row_step
@@ -55,8 +55,6 @@ class Rooms:
         sessions: int,
         most: int,
     ) -> None:
-        from acuity import _native
-
         self._card = card
         self._format = format
         width, height = size
@@ -78,7 +76,7 @@ class Rooms:
             unpack, summing = (kernel.handle for kernel in kernels)
         self.decoder = _native.CardDecoder(
             dict(functions),
-            context=card.context,
+            context=card.handle,
             codec=CODECS[codec].number,
             size=size,
             depth=format.depth,

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from acuity._native import CambiPlan, Workspace
 from acuity.devices.cuda.batch import Batch, Bench, cleared, placed
 from acuity.features.cambi import Cambi, Judgement
 from acuity.features.extractor import CpuContext, Frame, Geometry
-
-if TYPE_CHECKING:
-    from acuity._native import CambiPlan
 
 _SCALES: Final = 5
 _PARTS: Final = 2 * _SCALES  # sums of a picture: the low and the high part of each scale's
@@ -157,8 +155,6 @@ class CambiTwin:
     """
 
     def __init__(self, members: Sequence[Cambi], geometry: Geometry, bench: Bench) -> None:
-        from acuity._native import Workspace
-
         self._judgement = Judgement(members, geometry, CpuContext(Workspace(), ""))
         plans = self._judgement.native.plans
         self._pictures = [

@@ -149,19 +149,15 @@ class SpeedTwin:
         return [(bool(pair[0]), row.tolist()) for pair, row in zip(pairs, scores, strict=True)]
 
 
-class SpeedChromaTwin:
+class SpeedChromaTwin(SpeedTwin):
     """Compares u with u and v with v."""
 
     def __init__(self, members: Sequence[SpeedChroma], geometry: Geometry, bench: Bench) -> None:
+        super().__init__(members, geometry.chroma or (0, 0), geometry.depth, _CHROMA, bench)
         self._figures = SpeedChromaFigures(members)
-        self._twin = SpeedTwin(members, geometry.chroma or (0, 0), geometry.depth, _CHROMA, bench)
-        self.words = self._twin.words
-
-    def launch(self, batch: Batch, sums: int) -> None:
-        self._twin.launch(batch, sums)
 
     def figures(self, sums: NDArray[np.int64], frame: Frame) -> dict[str, float]:
-        return self._figures.of(Speed.joined(*self._twin.results(sums)))
+        return self._figures.of(Speed.joined(*self.results(sums)))
 
 
 class SpeedTemporalTwin:
