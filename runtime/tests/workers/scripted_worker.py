@@ -14,7 +14,8 @@ from mcp.server.lowlevel import Server
 
 from core_bench import ALICE, CoreClient, Timers
 from fake_responder import FakeResponder
-from longwire.contract.frames import FrameDecoder, encode
+from longwire.contract.frames import FrameDecoder
+from longwire.contract.writing import encode
 from longwire.counters import RuntimeCounters
 from longwire.dispatch.streamable import Streamable
 from longwire.guard.access import Access

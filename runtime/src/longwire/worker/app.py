@@ -10,7 +10,7 @@ from typing import Any, Final, Literal, TypeVar, Unpack, cast, overload
 import mcp_types as types
 
 from longwire.contract import writing
-from longwire.contract.envelopes import Affinity, NotifyOutcome
+from longwire.contract.envelopes import Affinity, Bye, NotifyOutcome
 from longwire.errors import SettingsError
 from longwire.product.app import CatalogServer, build_server
 from longwire.product.asking import AskingRules
@@ -283,7 +283,7 @@ class App:
         """Have this worker replaced: none of its threads can take a call any more."""
         logger.error("%s; the worker asks to be replaced", sentence)
         if self._worker is not None:
-            self._worker.say(writing.bye(sentence))
+            self._worker.say(writing.envelope(Bye(sentence)))
 
     def run(self, argv: Sequence[str] | None = None) -> None:
         """Serve the runtime on the socket of --socket or LONGWIRE_WORKER_SOCKET, until a signal."""

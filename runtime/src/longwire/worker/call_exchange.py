@@ -12,8 +12,8 @@ from mcp.shared.message import CloseSSEStreamCallback
 from mcp_types import ErrorData
 
 from longwire.contract import writing
-from longwire.contract.connection import FrameConnection
-from longwire.contract.frames import FrameError
+from longwire.contract.envelopes import CloseStream, Failure
+from longwire.contract.frames import FrameConnection, FrameError
 from longwire.dispatch.exchange import Exchange
 from longwire.wire.http.request import HeaderList, Request
 from longwire.wire.mcp_headers import can_resume
@@ -81,7 +81,7 @@ class CallExchange(Exchange):
         return self.session is not None and can_resume(self.session.connection.protocol_version)
 
     async def _close(self, stream: Literal["call", "get"]) -> None:
-        self._sink.write(writing.close_stream(self.call_id, stream))
+        self._sink.write(writing.envelope(CloseStream(self.call_id, stream)))
 
     # ---- its end ----------------------------------------------------------------------------
 
@@ -114,7 +114,9 @@ class CallExchange(Exchange):
             return
         self.end()
         if not self._dropped:  # its task was cancelled by somebody else
-            self._sink.write(writing.failure(self.call_id, "the call was cancelled", "worker_runtime_error"))
+            self._sink.write(
+                writing.envelope(Failure(self.call_id, "the call was cancelled", "worker_runtime_error"))
+            )
 
     def end(self) -> None:
         if self.session is not None:
@@ -127,7 +129,7 @@ class CallExchange(Exchange):
         try:
             frame = writing.result(self.call_id, payload, session=changes)
         except FrameError as error:
-            frame = writing.failure(self.call_id, f"the answer is {error}", "app_contract_error")
+            frame = writing.envelope(Failure(self.call_id, f"the answer is {error}", "app_contract_error"))
         self._sink.write(frame)
 
     def _status(self, error: ErrorData) -> int:

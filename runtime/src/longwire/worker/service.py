@@ -14,8 +14,8 @@ from mcp_types.version import LATEST_HANDSHAKE_VERSION, MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
 from longwire.contract import writing
-from longwire.contract.connection import FrameConnection
-from longwire.contract.envelopes import Affinity, Message, Response
+from longwire.contract.envelopes import Affinity, Failure, Message, Response
+from longwire.contract.frames import FrameConnection
 from longwire.counters import RuntimeCounters
 from longwire.dispatch.connections import NO_CHANNEL, EnvelopeConnection
 from longwire.dispatch.dispatcher import Dispatcher
@@ -79,7 +79,7 @@ class Service:
                 logger.warning("the runtime sent a second call %s: it is ignored", envelope.id)
             elif len(calls) >= 2 * self.introduction.max_in_flight:
                 sentence = f"{len(calls)} calls are in flight, which is the most: wait for one"
-                sink.write(writing.failure(envelope.id, sentence, "worker_queue_full"))
+                sink.write(writing.envelope(Failure(envelope.id, sentence, "worker_queue_full")))
             else:
                 message = PlainRequest(rpc["id"], method, params)
                 self._call(envelope, message, request, session, calls, sink)

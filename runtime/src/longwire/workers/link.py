@@ -14,9 +14,19 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from longwire.contract import envelopes, writing
-from longwire.contract.connection import FrameConnection
-from longwire.contract.envelopes import CONTRACT, FromWorker, Notify, NotifyOutcome, Pong, WorkerHello
-from longwire.contract.frames import FrameError
+from longwire.contract.envelopes import (
+    CONTRACT,
+    Cancel,
+    Drain,
+    FromWorker,
+    Notified,
+    Notify,
+    NotifyOutcome,
+    Ping,
+    Pong,
+    WorkerHello,
+)
+from longwire.contract.frames import FrameConnection, FrameError
 from longwire.contract.reading import from_worker
 from longwire.declared import declared
 from longwire.workers.call import Outcome, WorkerCall, WorkerFailure, told_by_worker
@@ -114,14 +124,14 @@ class WorkerLink(FrameConnection):
 
     def _cancel(self, name: str, reason: str) -> None:
         """Cancel a call, and ask when the worker has read that: it need not answer such a call."""
-        self.write(writing.cancel(name, reason))
+        self.write(writing.envelope(Cancel(name, reason)))
         self._owed[name] = self.life.pings + 1
         self.life.asked = self.life.asked or self._loop.time()
         if not self.life.awaited:
             self._ping()
 
     def _ping(self) -> None:
-        self.write(writing.ping(self.life.ping(self._last)))
+        self.write(writing.envelope(Ping(self.life.ping(self._last))))
 
     def ask(self) -> None:
         """Ask the worker to confirm that it has read its last call, since another one waits.
@@ -141,11 +151,11 @@ class WorkerLink(FrameConnection):
 
     def drain(self) -> None:
         """Ask the worker to finish what runs. Calls that would never end by themselves fail."""
-        self.write(writing.drain())
+        self.write(writing.envelope(Drain()))
         sentence = "the program that runs this call is being replaced: call again"
         for name, call in list(self._calls.items()):
             if call.endless:
-                self.write(writing.cancel(name, sentence))
+                self.write(writing.envelope(Cancel(name, sentence)))
                 self._end(name, WorkerFailure("worker_lost", sentence))
 
     def _flush(self) -> None:
@@ -313,7 +323,7 @@ class WorkerLink(FrameConnection):
 
     def _answer_notify(self, name: str | None, outcome: NotifyOutcome) -> None:
         if name is not None and self.is_open:
-            self.write(writing.notified(name, outcome))
+            self.write(writing.envelope(Notified(name, outcome)))
 
     def _pong(self, found: Pong) -> None:
         """Note that the worker has read all calls before the ping, and that those it cancelled are over."""

@@ -8,6 +8,7 @@ from typing import Any, Final
 from longwire.contract import writing
 from longwire.contract.check.bench import Bench, Case, require, texts
 from longwire.contract.check.probe import LAST, Answer, Failed
+from longwire.contract.envelopes import Cancel, Drain, Notified, SessionEnd
 
 _MANY: Final = 48
 _ENDLESS: Final = {"to": 1000, "pause": 1}
@@ -62,7 +63,7 @@ async def _flows(bench: Bench) -> None:
     connection = await bench.connect()
     call = connection.begin_tool("count", {"to": 1000, "pause": 0.05}, meta={"progressToken": 1})
     await connection.wait_for("messages", call=call)  # and its last frame is a minute away
-    connection.send(writing.cancel(call, "that is enough"))
+    connection.send(writing.envelope(Cancel(call, "that is enough")))
     await connection.ping()
 
 
@@ -78,7 +79,7 @@ async def _cancel(bench: Bench) -> None:
     call = connection.begin_tool("count", _ENDLESS)
     await connection.ping()
     require(not connection.left(call), "the tool 'count' doesn't wait between its numbers")
-    connection.send(writing.cancel(call, "the client has gone"))
+    connection.send(writing.envelope(Cancel(call, "the client has gone")))
     await connection.ping()
     await connection.call("ping")
     late = [found for found in connection.left(call) if found["event"] in LAST]
@@ -87,9 +88,9 @@ async def _cancel(bench: Bench) -> None:
 
 async def _cancel_unknown(bench: Bench) -> None:
     connection = await bench.connect()
-    connection.send(writing.cancel("no-such-call", ""))
+    connection.send(writing.envelope(Cancel("no-such-call", "")))
     connection.respond("no-such-call", {"id": "x", "result": {}})
-    connection.send(writing.notified("never-sent", "unknown"))
+    connection.send(writing.envelope(Notified("never-sent", "unknown")))
     await connection.ping()
 
 
@@ -158,7 +159,10 @@ async def _announce(bench: Bench) -> None:
 async def _session_end(bench: Bench) -> None:
     connection = await bench.connect()
     await connection.call("ping", session_id="ending")
-    connection.send(writing.session_end("ending", "deleted"), writing.session_end("never-seen", "expired"))
+    connection.send(
+        writing.envelope(SessionEnd("ending", "deleted")),
+        writing.envelope(SessionEnd("never-seen", "expired")),
+    )
     await connection.ping()
     await connection.call("ping", session_id="another")
 
@@ -169,7 +173,7 @@ async def _drain(bench: Bench) -> None:
         call = connection.begin_tool("count", {"to": 3, "pause": 0})
     else:
         call = connection.begin("ping")
-    connection.send(writing.drain())
+    connection.send(writing.envelope(Drain()))
     answer = await connection.answer(call)
     require(answer.last["event"] == "result", "a call that ran when `drain` came was not finished")
     connection.close()

@@ -8,7 +8,9 @@ from typing import Final
 
 from longwire.contract import writing
 from longwire.contract.check.bench import Bench, Case, require, texts
-from longwire.contract.frames import LONGEST, encode, frame
+from longwire.contract.envelopes import Drain, Ping
+from longwire.contract.frames import LONGEST, frame
+from longwire.contract.writing import encode
 
 _CLOSES: Final = 0.5  # seconds in which a worker may close a connection that it can't use
 _LARGE: Final = 1 << 20
@@ -20,7 +22,7 @@ async def _pieces(bench: Bench) -> None:
     for start in range(len(hello)):
         probe.send(hello[start : start + 1])
     await probe.wait_for("hello")
-    both = writing.ping("a") + writing.ping("b")
+    both = writing.envelope(Ping("a")) + writing.envelope(Ping("b"))
     probe.send(both[:-3])
     await probe.wait_for("pong", call="a")
     probe.send(both[-3:])
@@ -29,7 +31,7 @@ async def _pieces(bench: Bench) -> None:
 
 async def _together(bench: Bench) -> None:
     connection = await bench.connect()
-    connection.send(*(writing.ping(f"t{number}") for number in range(50)))
+    connection.send(*(writing.envelope(Ping(f"t{number}")) for number in range(50)))
     for number in range(50):
         await connection.wait_for("pong", call=f"t{number}")
 
@@ -72,7 +74,7 @@ def _survives(data: bytes, *, greeted: bool = True) -> Callable[[Bench], Awaitab
 
 async def _cut(bench: Bench) -> None:
     probe = await bench.connect()
-    probe.send(writing.ping("never")[:-5])
+    probe.send(writing.envelope(Ping("never"))[:-5])
     probe.close()
     await bench.prove_alive()
 
@@ -111,7 +113,7 @@ CASES: Final = (
     Case(
         "no-hello",
         "A connection that doesn't begin with hello harms no other.",
-        _survives(writing.drain(), greeted=False),
+        _survives(writing.envelope(Drain()), greeted=False),
     ),
     Case(
         "not-a-runtime",

@@ -12,8 +12,8 @@ from typing import Any, Final, NamedTuple, Self, cast
 from jsonschema import Draft202012Validator
 
 from longwire.contract import writing
-from longwire.contract.frames import FrameDecoder, FrameError, decode, frame
-from longwire.contract.schemas import SCHEMAS
+from longwire.contract.envelopes import Notified, Ping, schemas
+from longwire.contract.frames import FrameDecoder, FrameError, decode
 
 HANDSHAKE: Final = "2025-11-25"
 STATELESS: Final = "2026-07-28"
@@ -27,7 +27,7 @@ _HEADERS: Final = {
     "host": "localhost",
 }
 _HELLO_SECONDS: Final = 5.0  # the contract's time for a worker's hello
-_CHECKS: Final = {event: Draft202012Validator(schema) for event, schema in SCHEMAS["worker"].items()}
+_CHECKS: Final = {event: Draft202012Validator(schema) for event, schema in schemas("worker").items()}
 LAST: Final = ("result", "error")  # the events that end a call
 
 
@@ -93,7 +93,7 @@ class Probe(asyncio.Protocol):
             self._transport.write(b"".join(frames))
 
     def send_document(self, document: Mapping[str, Any]) -> None:
-        self.send(frame(writing.json_text(document)))
+        self.send(writing.encode(document))
 
     def respond(self, call: str, reply: Mapping[str, Any]) -> None:
         """Send the client's reply to a request of a call."""
@@ -105,7 +105,7 @@ class Probe(asyncio.Protocol):
 
     async def ping(self) -> None:
         name = f"p{next(self._numbers)}"
-        self.send(writing.ping(name))
+        self.send(writing.envelope(Ping(name)))
         await self.wait_for("pong", call=name)
 
     def close(self) -> None:
@@ -256,4 +256,4 @@ class Probe(asyncio.Protocol):
             self.problems.append(f"in a '{event}' frame, '{place}' is wrong: {error.message[:200]}")
         self._frames.append(document)
         if event == "notify" and isinstance(document.get("id"), str):
-            self.send(writing.notified(document["id"], "delivered"))
+            self.send(writing.envelope(Notified(document["id"], "delivered")))
