@@ -20,7 +20,7 @@ from effort import examples
 from fake_responder import FakeResponder
 from longwire.dispatch.connections import EnvelopeConnection
 from longwire.dispatch.fast_calls import FastCalls
-from longwire.dispatch.open_responses import Heartbeats
+from longwire.dispatch.open_responses import OpenResponses
 from longwire.dispatch.stateless import SingleExchange
 from longwire.principals.principal import PRINCIPAL, Principal
 from longwire.wire.http.request import Request
@@ -57,7 +57,7 @@ _PARAMS = st.fixed_dictionaries(
 
 
 def _exchange(params: Any) -> SingleExchange:
-    core: Any = SimpleNamespace(later=Timers().later, heartbeats=Heartbeats(15))
+    core: Any = SimpleNamespace(later=Timers().later, open_responses=OpenResponses(15))
     message = PlainRequest(1, "tools/call", params)
     return SingleExchange(core, message, Request("POST", "/mcp"), FakeResponder())
 

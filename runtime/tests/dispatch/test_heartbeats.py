@@ -6,7 +6,7 @@ import gc
 import weakref
 from typing import Any
 
-from longwire.dispatch.open_responses import PING, Heartbeats
+from longwire.dispatch.open_responses import PING, OpenResponses
 
 
 class Stream:
@@ -22,7 +22,7 @@ class Stream:
 
 
 async def test_open_streams_whose_clients_read_get_a_comment() -> None:
-    heartbeats = Heartbeats(60.0)
+    heartbeats = OpenResponses(60.0)
     reading, slow, ended = streams = [Stream(), Stream(), Stream()]
     for stream in streams:
         added: Any = stream
@@ -34,7 +34,7 @@ async def test_open_streams_whose_clients_read_get_a_comment() -> None:
 
 
 async def test_streams_that_ended_are_forgotten_long_before_the_next_comment() -> None:
-    heartbeats = Heartbeats(3600.0)
+    heartbeats = OpenResponses(3600.0)
     lasting: Any = Stream()
     heartbeats.add(lasting)
     seen = weakref.WeakSet[Stream]()

@@ -16,7 +16,7 @@ from mcp.shared.transport_context import TransportContext
 from longwire.counters import RuntimeCounters
 from longwire.dispatch.dispatcher import Dispatcher
 from longwire.dispatch.exchange import Exchange, Later
-from longwire.dispatch.open_responses import Heartbeats
+from longwire.dispatch.open_responses import OpenResponses
 from longwire.principals.principal import Holders
 from longwire.wire.messages import PlainRequest
 from longwire.wire.serving import IGNORED, Handshake, Serving
@@ -75,7 +75,7 @@ class Core:
         self.serving = serving
         self.counters = counters
         self.dispatcher = dispatch or Dispatcher(serving)
-        self.heartbeats = Heartbeats(serving.limits.heartbeat)
+        self.open_responses = OpenResponses(serving.limits.heartbeat)
         self.later = later or Timers()
 
     def quick(self, message: PlainRequest, client: str, version: str) -> bytes | None:
@@ -85,7 +85,7 @@ class Core:
         return self.serving.quick.answer(message, Handshake(client, version))
 
     async def close(self) -> None:
-        self.heartbeats.close()
+        self.open_responses.close()
         await self.dispatcher.close()
         if isinstance(self.later, Timers):
             self.later.close()

@@ -125,7 +125,7 @@ class SessionExchange(HttpExchange):
             responder.begin_events(session_headers(session))
             stream.attach(responder)
             if not self.is_over:
-                self._core.heartbeats.add(responder)
+                self._core.open_responses.add(responder)
         return self.stream
 
     def prefer_events(self) -> None:
@@ -179,7 +179,7 @@ class SessionExchange(HttpExchange):
 
     def end(self) -> None:
         super().end()
-        self._core.heartbeats.discard(self._responder)
+        self._core.open_responses.discard(self._responder)
         self.session.end_call(self.request_id)
 
     def _answer(self, payload: bytes, status: int, headers: HeaderList) -> None:

@@ -103,7 +103,7 @@ class SingleExchange(HttpExchange):
     def end(self) -> None:
         super().end()
         if self._streaming:
-            self._core.heartbeats.discard(self._responder)
+            self._core.open_responses.discard(self._responder)
 
     def prefer_events(self) -> None:
         if self._takes_events and not self._responder.gone:
@@ -115,7 +115,7 @@ class SingleExchange(HttpExchange):
             self._stop_timer()
             self._responder.begin_events()
             self._responder.on_room(self._freed)
-            self._core.heartbeats.add(self._responder)
+            self._core.open_responses.add(self._responder)
 
     def _show_life(self) -> None:
         self._timer = None
