@@ -10,7 +10,7 @@ import pytest
 
 from cluster_ground import LONG, Node, ground, lease_ended, lease_forgotten, listening, until
 from fake_responder import FakeResponder
-from longwire.cluster.nodes import Place
+from longwire.cluster.nodes import NodeStatus
 from longwire.errors import ClusterUnavailable
 from redis_server import RedisServer, needs_redis, redis_server
 
@@ -120,7 +120,7 @@ async def test_redis_is_paused_for_longer_than_leases_last(server: RedisServer) 
         await until(lambda: not a.nodes.holds_lease and not b.link.healthy)
         await say(a, session.id, "1")
         await until(lambda: get.messages == ["1"])
-        found = Place("a", a.nodes.incarnation, a.nodes.address, alive=True)
+        found = NodeStatus("a", True, a.nodes.address, a.nodes.incarnation)
         with pytest.raises(ClusterUnavailable):
             await b.ownership.take_over(session.id, found)
         await asyncio.sleep(LONG)

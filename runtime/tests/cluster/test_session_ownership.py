@@ -10,7 +10,7 @@ import pytest
 
 from cluster_ground import ALICE, CLIENT, ground, lease_ended, listening, until
 from fake_responder import FakeResponder
-from longwire.cluster.nodes import Place
+from longwire.cluster.nodes import NodeStatus
 from longwire.cluster.redis_link import open_redis
 from longwire.errors import ClusterUnavailable
 from longwire.sessions.session import LOST_CALL
@@ -23,7 +23,7 @@ async def test_other_nodes_find_the_owner(server: RedisServer) -> None:
     async with ground(server.socket) as nodes:
         a, b = await nodes.node("a"), await nodes.node("b")
         session = await a.begin()
-        here = Place("a", a.nodes.incarnation, a.nodes.address, alive=True)
+        here = NodeStatus("a", True, a.nodes.address, a.nodes.incarnation)
         assert await a.ownership.find(session.id) == here
         assert await b.ownership.find(session.id) == here
         for unknown in (f"a-{'0' * 32}", "b", "", "ä" * 200, f"a-{'0' * 32}\n", "*"):
@@ -76,7 +76,7 @@ async def test_exactly_one_node_takes_a_session_over(server: RedisServer) -> Non
         a, *others = [await nodes.node(label) for label in ("a", "b", "c", "d")]
         session = await a.begin()
         await a.kill()
-        found = Place("a", a.nodes.incarnation, a.nodes.address, alive=True)
+        found = NodeStatus("a", True, a.nodes.address, a.nodes.incarnation)
         # Each node is asked several times at once.
         asked = [other.ownership.take_over(session.id, found) for other in others for _ in range(3)]
         taken = [got for got in await asyncio.gather(*asked) if got is not None]
@@ -283,4 +283,6 @@ async def test_clocks_of_nodes_may_differ_by_minutes(
         assert abs(again.created - b.sessions.clock()) < 30
         assert abs(again.record().created - truth()) < 30
         c = await nodes.node("c", ttl=60.0)
-        assert (await c.ownership.find(session.id)) == Place("b", b.nodes.incarnation, b.nodes.address, True)
+        assert (await c.ownership.find(session.id)) == NodeStatus(
+            "b", True, b.nodes.address, b.nodes.incarnation
+        )

@@ -87,23 +87,13 @@ end
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """A node that has a session, or had it."""
-
-    node: str  # its label
-    incarnation: str  # of its process: a node that was restarted is another
-    address: str  # http://HOST:PORT of its port for other nodes
-    alive: bool
-
-
-@dataclass(frozen=True, slots=True)
 class NodeStatus:
-    """A node as operators see it."""
+    """A node at one moment: for operators, and as the one that has a session or had it."""
 
     label: str
     alive: bool
-    address: str = ""  # of its port for other nodes
-    incarnation: str = ""
+    address: str = ""  # http://HOST:PORT of its port for other nodes
+    incarnation: str = ""  # of its process: a node that was restarted is another
     since: float = 0.0  # when its process joined, in seconds since 1970 by Redis's clock
     last_seen: float = 0.0
 

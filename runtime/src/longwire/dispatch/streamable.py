@@ -32,8 +32,7 @@ from longwire.counters import RuntimeCounters
 from longwire.dispatch.connections import session_connection
 from longwire.dispatch.core import Core, Dispatch
 from longwire.dispatch.exchange import Later, Notice
-from longwire.dispatch.handshakes import HandshakeExchange
-from longwire.dispatch.session_exchange import SessionExchange, session_headers
+from longwire.dispatch.session_exchange import HandshakeExchange, SessionExchange, session_headers
 from longwire.dispatch.stateless import Bare, Stateless, negotiated, parsed
 from longwire.principals.limits import BUSY
 from longwire.principals.principal import Holders

@@ -5,7 +5,8 @@ from __future__ import annotations
 import inspect
 import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import partial
 from time import monotonic as now
@@ -160,14 +161,13 @@ def _runner(
     name: str, function: Function, signature: Signature, returns: Returns, threads: Threads | None
 ) -> Handler:
     convert, what = signature.convert, f"tool '{name}'"
-    watch = _Watch(what)
 
     def arguments(call: Call) -> Mapping[str, Any]:
         CALL.set(call)
         return call.arguments if convert is None else convert(call.arguments)
 
     def in_place(call: Call) -> Answer:
-        with watch:
+        with _watched(what):
             given, began = arguments(call), now()
             found = function(**given)
             if (held := now() - began) > _LONGEST_HOLD:
@@ -175,12 +175,12 @@ def _runner(
             return returns.answer(what, found)
 
     async def in_task(call: Call) -> Answer:
-        with watch:
+        with _watched(what):
             return returns.answer(what, await function(**arguments(call)))
 
     async def in_thread(call: Call) -> Answer:
         assert threads is not None
-        with watch:
+        with _watched(what):
             return returns.answer(what, await threads.run(what, function, arguments(call)))
 
     if inspect.iscoroutinefunction(function):
@@ -190,24 +190,18 @@ def _runner(
     return in_thread if threads is not None else in_place
 
 
-class _Watch:
-    """Watches a handler's calls: logs mistakes of its author, and keeps an exit() from ending the process."""
-
-    __slots__ = ("_what",)
-
-    def __init__(self, what: str) -> None:
-        self._what = what
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: object, problem: BaseException | None, trace: object) -> None:
-        if isinstance(problem, SystemExit):
-            fault = left(self._what)
-            log_fault(self._what, fault)
-            raise fault from None
-        if isinstance(problem, HandlerFault):
-            log_fault(self._what, problem)
+@contextmanager
+def _watched(what: str) -> Iterator[None]:
+    """Watch a handler's call: log mistakes of its author, and keep an exit() from ending the process."""
+    try:
+        yield
+    except SystemExit:
+        fault = left(what)
+        log_fault(what, fault)
+        raise fault from None
+    except HandlerFault as fault:
+        log_fault(what, fault)
+        raise
 
 
 def prompt_of(function: Function, *, name: str | None, title: str | None, description: str | None) -> Prompt:

@@ -38,7 +38,7 @@ from longwire.declared import declared
 from longwire.dispatch.dispatcher import TurnsEnd, continued
 from longwire.dispatch.exchange import Exchange, Notice
 from longwire.dispatch.fast_calls import composed, dumped
-from longwire.dispatch.handshakes import HandshakeExchange
+from longwire.dispatch.session_exchange import HandshakeExchange
 from longwire.guard.refusal_lines import RefusalLines
 from longwire.principals.principal import Holders, Principal
 from longwire.product.results import failure
@@ -48,7 +48,7 @@ from longwire.text import quoted, shortened
 from longwire.wire.http.request import Request
 from longwire.wire.mcp_headers import HANDSHAKE
 from longwire.wire.replies import notification_payload
-from longwire.workers.call import NoticeCall, Outcome, OwnCall, WorkerCall, WorkerFailure
+from longwire.workers.call import Outcome, OwnCall, WorkerCall, WorkerFailure
 from longwire.workers.completed_results import allowed_tools, completed, discovered, is_unknown, tool_names
 from longwire.workers.members import Members, span_headers
 from longwire.workers.pool import WorkerPool
@@ -200,7 +200,7 @@ class WorkerDispatch:
         """Send the call to a worker, and take its outcome."""
         call = cast(CallContext, ctx).running
         if call is None:
-            self._submit(NoticeCall(), ctx, {"jsonrpc": "2.0", "method": ctx.method})
+            self._submit(WorkerCall(), ctx, {"jsonrpc": "2.0", "method": ctx.method})
             return None
         method, request = ctx.method, call.exchange.request
         if method == _CALL and request.principal.tools is not None:
