@@ -11,7 +11,7 @@ from pathlib import Path
 
 from fake_responder import FakeResponder
 from longwire.cluster.cluster_node import ClusterSessions, cluster_sessions
-from longwire.cluster.nodes import Nodes
+from longwire.cluster.nodes import Nodes, NodeStatus
 from longwire.cluster.ownership import SessionOwnership
 from longwire.cluster.redis_link import RedisLink, open_redis
 from longwire.counters import RuntimeCounters
@@ -116,9 +116,20 @@ class Node:
             await self.ownership.take_over(session_id, place)
         return self.sessions.find(session_id, ALICE)
 
-    async def resume(self, session_id: str, last_event_id: str) -> FakeResponder:
+    async def taken(self, session_id: str) -> Session:
+        """The same, where it is sure to be taken over."""
         session = await self.reach(session_id)
         assert session is not None
+        return session
+
+    async def found(self, session_id: str) -> NodeStatus:
+        """The node that has a session, or had it."""
+        place = await self.ownership.find(session_id)
+        assert place is not None
+        return place
+
+    async def resume(self, session_id: str, last_event_id: str) -> FakeResponder:
+        session = await self.taken(session_id)
         stream, responder = session.log.resume(last_event_id), FakeResponder()
         assert stream is not None
         stream.attach(responder)

@@ -15,11 +15,12 @@ pytest.importorskip("redis", reason="the extra 'cluster' is not installed")
 
 from mcp import Client
 
-from cluster_nodes import EXAMPLES, SECRET, free_port, needs_nginx, start_nginx
+from cluster_nodes import EXAMPLES, SECRET, needs_nginx, start_nginx
 from longwire.guard.oauth.resource_server import METADATA
 from oauth_ground import ISSUER, key_set, private_key, public_jwk
 from raw_http import ACCEPT, HELLO, http_client
 from redis_server import needs_redis, redis_server
+from restarts import free_port
 from served_program import LONGWIRE, ServedProgram, environment, longwire_server
 
 pytestmark = [needs_nginx, needs_redis]

@@ -62,8 +62,7 @@ async def test_a_restart_with_the_data(server: RedisServer, caplog: pytest.LogCa
         server.start()
         await healed(a, b)
         await has_events(a, session.id, 5)
-        found = await b.ownership.find(born.id)
-        assert found is not None
+        found = await b.found(born.id)
         assert found.alive
         await a.kill()
         await lease_ended(b, "a")
@@ -141,8 +140,7 @@ async def test_nobody_is_dead_because_redis_was_gone(nodes: Ground, server: Redi
         await lease_forgotten(server, label)
     await b.gate.open()
     await until(lambda: b.link.healthy)
-    found = await b.ownership.find(session.id)
-    assert found is not None
+    found = await b.found(session.id)
     assert not found.alive
     taking = asyncio.create_task(b.ownership.take_over(session.id, found))
     await asyncio.sleep(0.05)  # Redis answers a a little later
@@ -181,8 +179,7 @@ async def test_a_session_that_ended_elsewhere_is_not_made_again(nodes: Ground) -
     a.gate.shut()
     await until(lambda: not a.nodes.holds_lease)
     await lease_ended(b, "a")
-    again = await b.reach(session.id)
-    assert again is not None
+    again = await b.taken(session.id)
     again.end("deleted")
     await b.stored()
     session.created -= 60  # it is an old one

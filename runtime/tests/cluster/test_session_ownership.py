@@ -49,8 +49,7 @@ async def test_a_session_goes_on_at_another_node_when_its_owner_is_killed(nodes:
     session.log.notify(b'"news"')
     await until(lambda: get.messages and call.messages)
     await a.kill()
-    found = await b.ownership.find(session.id)
-    assert found is not None
+    found = await b.found(session.id)
     began = time.monotonic()
     again = await b.ownership.take_over(session.id, found)
     assert time.monotonic() - began < 10.0
@@ -85,8 +84,7 @@ async def test_exactly_one_node_takes_a_session_over(nodes: Ground) -> None:
 async def test_the_session_of_a_node_that_lives_is_not_taken(nodes: Ground) -> None:
     a, b = await nodes.node("a"), await nodes.node("b")
     session = await a.begin()
-    found = await b.ownership.find(session.id)
-    assert found is not None
+    found = await b.found(session.id)
     began = time.monotonic()
     with pytest.raises(ClusterUnavailable, match="'a' has this session and lives"):
         await b.ownership.take_over(session.id, found)
@@ -102,8 +100,7 @@ async def test_released_sessions_are_taken_over_at_once(nodes: Ground) -> None:
     await a.ownership.release_all()
     assert get.ended
     assert session.ended == "stopped"
-    found = await b.ownership.find(session.id)
-    assert found is not None
+    found = await b.found(session.id)
     assert not found.alive
     began = time.monotonic()
     assert await b.ownership.take_over(session.id, found) is not None
@@ -117,8 +114,7 @@ async def test_an_owner_that_comes_back_writes_nothing_and_closes_its_streams(no
     session, get = await listening(a)
     a.gate.shut()  # like a pause: the process lives, and nobody knows
     await lease_ended(b, "a")
-    again = await b.reach(session.id)
-    assert again is not None
+    again = await b.taken(session.id)
     again.log.notify(b'"from b"')
     await b.stored()
     await a.gate.open()
@@ -151,14 +147,12 @@ async def test_a_session_can_come_back_to_its_first_node(nodes: Ground) -> None:
     a.gate.shut()
     session.log.notify(b'"never stored"')
     await lease_ended(b, "a")
-    again = await b.reach(session.id)
-    assert again is not None
+    again = await b.taken(session.id)
     again.log.notify(b'"1"')
     await b.ownership.release_all()
     await a.gate.open()
     await until(lambda: session.ended == "moved")
-    third = await a.reach(session.id)
-    assert third is not None
+    third = await a.taken(session.id)
     get = FakeResponder()
     third.log.open_get_stream().attach(get)
     await until(lambda: get.messages)
@@ -174,8 +168,7 @@ async def test_a_client_that_saw_what_could_not_be_stored_misses_nothing_later(n
         session.log.notify(b"%d" % number)
     await until(lambda: len(get.messages) == 5)  # from memory
     await lease_ended(b, "a")
-    again = await b.reach(session.id)
-    assert again is not None
+    again = await b.taken(session.id)
     again.log.notify(b'"new"')
     resumed = await b.resume(session.id, get.last_id)
     await until(lambda: resumed.messages == ['"new"'])
@@ -191,8 +184,7 @@ async def test_the_time_of_an_unused_session_goes_on(nodes: Ground) -> None:
     b = await nodes.node("b", ttl=60.0)
     await b.link.call("PEXPIRE", key, left - 30_000)
     await lease_ended(b, "a")
-    found = await b.ownership.find(session.id)
-    assert found is not None
+    found = await b.found(session.id)
     again = await b.ownership.take_over(session.id, found)
     assert again is not None
     assert 28 < b.sessions.clock() - again.last_seen < 45
@@ -233,8 +225,7 @@ async def test_a_take_over_whose_answer_got_lost_is_finished_later(
     await a.stored()
     await a.kill()
     await lease_ended(b, "a")
-    found = await b.ownership.find(session.id)
-    assert found is not None
+    found = await b.found(session.id)
     assert await b.ownership.take_over(f"a-{'0' * 32}", found) is None  # Redis knows the script
     key = b.link.key("session", session.id)
     async with open_redis(server.url, "other", wait=COMMAND_WAIT) as link:
@@ -247,8 +238,7 @@ async def test_a_take_over_whose_answer_got_lost_is_finished_later(
     b.gate.shut()
     await b.gate.open()
     await until(lambda: b.nodes.holds_lease)
-    again = await b.reach(session.id)
-    assert again is not None
+    again = await b.taken(session.id)
     get = FakeResponder()
     again.log.open_get_stream().attach(get)
     await until(lambda: get.messages == ["1"])

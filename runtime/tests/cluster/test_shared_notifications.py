@@ -69,8 +69,7 @@ async def test_the_worker_is_told_when_redis_has_it(nodes: Ground) -> None:
     assert set(await asyncio.gather(*outcomes)) == {"queued"}
     await a.kill()
     await lease_ended(b, "a")
-    moved = await b.reach(session.id)
-    assert moved is not None
+    moved = await b.taken(session.id)
     read = opened(moved)
     await until(lambda: len(read()) == 20)
     assert read() == list(range(20)), "none that the worker was answered about is gone"
@@ -89,8 +88,7 @@ async def test_a_session_that_moves_misses_none_and_has_none_twice(nodes: Ground
     assert await tell(b, session.id, _note(4)) == "queued"
     c = await nodes.node("c")  # which was not there when these were sent
     for node, count in ((b, 4), (c, 5)):
-        moved = await node.reach(session.id)
-        assert moved is not None
+        moved = await node.taken(session.id)
         await until(lambda moved=moved, count=count: moved.pending == count)  # type: ignore[misc]
         if node is b:
             assert await tell(b, None, _note(5)) == "delivered"
