@@ -52,6 +52,23 @@ SENT = [{"type": "jsonrpc", "data": NOTE}]
 UNHANDLED = encode(
     {"mode": "mcp", "event": "result", "id": "17", "handled": False, "response_mode": "sse", "messages": SENT}
 )
+# Envelopes that are written from their records.
+PLAIN: dict[Sender, list[Any]] = {
+    "runtime": [
+        envelopes.Cancel("17", "gone"),
+        envelopes.SessionEnd("s", "expired"),
+        envelopes.Notified("n", "queued"),
+        envelopes.Ping("p1"),
+        envelopes.Drain(),
+    ],
+    "worker": [
+        envelopes.WorkerHello(1, "mine", "2", 8, "session"),
+        envelopes.Failure("17", "it broke", "app_contract_error"),
+        envelopes.Pong("p1"),
+        envelopes.CloseStream("17"),
+        envelopes.Bye("old"),
+    ],
+}
 # A frame as the sender writes it, and what its reader makes of it.
 WRITTEN: list[tuple[Sender, bytes, Any]] = [
     (
@@ -67,16 +84,6 @@ WRITTEN: list[tuple[Sender, bytes, Any]] = [
         ),
     ),
     ("runtime", writing.response("17", _json(ERROR)), envelopes.Response("17", ERROR)),
-    ("runtime", writing.envelope(envelopes.Cancel("17", "gone")), envelopes.Cancel("17", "gone")),
-    ("runtime", writing.envelope(envelopes.SessionEnd("s", "expired")), envelopes.SessionEnd("s", "expired")),
-    ("runtime", writing.envelope(envelopes.Notified("n", "queued")), envelopes.Notified("n", "queued")),
-    ("runtime", writing.envelope(envelopes.Ping("p1")), envelopes.Ping("p1")),
-    ("runtime", writing.envelope(envelopes.Drain()), envelopes.Drain()),
-    (
-        "worker",
-        writing.envelope(envelopes.WorkerHello(1, "mine", "2", 8, "session")),
-        envelopes.WorkerHello(1, "mine", "2", 8, "session"),
-    ),
     (
         "worker",
         writing.messages("17", [_json(NOTE), _json(REQUEST)]),
@@ -94,15 +101,8 @@ WRITTEN: list[tuple[Sender, bytes, Any]] = [
     ),
     ("worker", writing.result("17", None), envelopes.Result("17", True, None, None, [], None)),
     ("worker", UNHANDLED, envelopes.Result("17", False, "sse", None, [NOTE], None)),
-    (
-        "worker",
-        writing.envelope(envelopes.Failure("17", "it broke", "app_contract_error")),
-        envelopes.Failure("17", "it broke", "app_contract_error"),
-    ),
     ("worker", writing.notify("s", [_json(NOTE)], "n"), envelopes.Notify([NOTE], "s", "n")),
-    ("worker", writing.envelope(envelopes.Pong("p1")), envelopes.Pong("p1")),
-    ("worker", writing.envelope(envelopes.CloseStream("17")), envelopes.CloseStream("17", "call")),
-    ("worker", writing.envelope(envelopes.Bye("old")), envelopes.Bye("old")),
+    *((sender, writing.envelope(record), record) for sender, found in PLAIN.items() for record in found),
 ]
 
 
