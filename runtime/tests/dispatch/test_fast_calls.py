@@ -19,8 +19,8 @@ from core_bench import ALICE, BOB, CoreBench, Running, Timers, build_server, mod
 from effort import examples
 from fake_responder import FakeResponder
 from longwire.dispatch.connections import EnvelopeConnection
+from longwire.dispatch.core import OpenResponses
 from longwire.dispatch.fast_calls import FastCalls
-from longwire.dispatch.open_responses import OpenResponses
 from longwire.dispatch.stateless import SingleExchange
 from longwire.principals.principal import PRINCIPAL, Principal
 from longwire.wire.http.request import Request

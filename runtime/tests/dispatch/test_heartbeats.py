@@ -6,7 +6,7 @@ import gc
 import weakref
 from typing import Any
 
-from longwire.dispatch.open_responses import PING, OpenResponses
+from longwire.dispatch.core import PING, OpenResponses
 
 
 class Stream:

@@ -14,7 +14,7 @@ import pytest
 from pydantic import BaseModel
 
 from longwire.worker import App
-from longwire.worker.returns import returns_of
+from longwire.worker.answers import returns_of
 from worker_ground import Answer, Client, served
 
 

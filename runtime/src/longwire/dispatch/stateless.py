@@ -35,9 +35,8 @@ from mcp_types.version import LATEST_HANDSHAKE_VERSION
 
 from longwire.counters import RuntimeCounters
 from longwire.dispatch.connections import EnvelopeConnection
-from longwire.dispatch.core import Core
+from longwire.dispatch.core import PING, Core
 from longwire.dispatch.exchange import Cancellable, HttpExchange
-from longwire.dispatch.open_responses import PING
 from longwire.wire.http.request import HeaderList, Request, Responder
 from longwire.wire.http.routes import body_problem
 from longwire.wire.mcp_headers import (

@@ -20,8 +20,11 @@ from longwire.worker.faults import failed
 from longwire.worker.handlers import (
     LEVELS,
     SET_LEVEL,
+    AppResource,
+    AppResources,
     Enters,
     ToolOptions,
+    app_resource,
     check_state,
     current_call,
     current_context,
@@ -33,7 +36,6 @@ from longwire.worker.handlers import (
     tool_of,
     words_of,
 )
-from longwire.worker.resource_family import AppResource, AppResources, app_resource
 from longwire.worker.run import Listening, run_worker, socket_of
 from longwire.worker.service import Introduction
 from longwire.worker.signatures import Function, form_of

@@ -5,12 +5,15 @@ from __future__ import annotations
 import inspect
 import json
 import logging
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from functools import partial
 from time import monotonic as now
 from typing import Any, Final, TypedDict
+from urllib.parse import unquote
 
 import mcp_types as types
 from mcp.server.context import CallNext, HandlerResult, ServerMiddleware, ServerRequestContext
@@ -22,9 +25,8 @@ from longwire.contract.envelopes import LONGEST_STATE
 from longwire.errors import AskingError, SettingsError
 from longwire.product.catalog import Answer, Call, Context, Handler, Method, Prompt, Tool
 from longwire.wire.http.request import SessionState
-from longwire.worker.answers import method_answer, prompt_answer
+from longwire.worker.answers import Returns, method_answer, prompt_answer, resource_answer, returns_of
 from longwire.worker.faults import HandlerFault, answered, left, log_fault
-from longwire.worker.returns import Returns, returns_of
 from longwire.worker.signatures import Function, Signature, given_signature, parameters_of, signature_of
 from longwire.worker.threads import Threads
 
@@ -247,3 +249,95 @@ async def _set_level(context: Context, params: types.SetLevelRequestParams) -> t
 
 
 SET_LEVEL: Final = Method("logging/setLevel", types.SetLevelRequestParams, _set_level)
+
+
+# ---- resources --------------------------------------------------------------------------------------
+
+_VARIABLE: Final = re.compile(r"\{(\+?)([A-Za-z_][A-Za-z0-9_]*)\}")
+
+
+@dataclass(frozen=True, slots=True)
+class AppResource:
+    """One resource, or all that fit a template."""
+
+    uri: str
+    name: str
+    description: str
+    mime_type: str | None
+    read: Function
+    pattern: re.Pattern[str] | None  # of a template
+
+    def match(self, uri: str) -> Mapping[str, str] | None:
+        """The arguments of its handler, if it has this URI."""
+        if self.pattern is None:
+            return {} if uri == self.uri else None
+        found = self.pattern.fullmatch(uri)
+        return None if found is None else {name: unquote(text) for name, text in found.groupdict().items()}
+
+
+def app_resource(
+    uri: str, function: Function, name: str, description: str, mime_type: str | None
+) -> AppResource:
+    """A resource; {name} in its URI stands for anything but '/', {+name} for anything.
+
+    Raises SettingsError.
+    """
+    if not re.match(r"[A-Za-z][A-Za-z0-9+.-]*:", uri):
+        raise SettingsError(f"'{uri}' is no URI: begin with a scheme, as in notes://{uri.lstrip('/')}")
+    variables = [found[1] for found in _VARIABLE.findall(uri)]
+    taken = [parameter.name for parameter in parameters_of(function)]
+    if sorted(variables) != sorted(taken):
+        raise SettingsError(
+            f"the URI '{uri}' has {_listed(variables)}, and its handler takes {_listed(taken)}: "
+            "they should be the same"
+        )
+    pattern = _pattern(uri) if variables else None
+    return AppResource(uri, name, description, mime_type, function, pattern)
+
+
+class AppResources:
+    """All resources of an App, as one family of its catalog."""
+
+    def __init__(self, resources: Sequence[AppResource]) -> None:
+        self._resources = resources
+
+    async def list(self) -> Sequence[types.Resource]:
+        return [
+            types.Resource(
+                uri=one.uri, name=one.name, description=one.description or None, mime_type=one.mime_type
+            )
+            for one in self._resources
+            if one.pattern is None
+        ]
+
+    def templates(self) -> Sequence[types.ResourceTemplate]:
+        return [
+            types.ResourceTemplate(
+                uri_template=one.uri,
+                name=one.name,
+                description=one.description or None,
+                mime_type=one.mime_type,
+            )
+            for one in self._resources
+            if one.pattern is not None
+        ]
+
+    async def read(self, uri: str) -> types.ReadResourceResult | None:
+        for one in self._resources:
+            if (arguments := one.match(uri)) is not None:
+                made = partial(resource_answer, uri, one.mime_type)
+                return await answered(f"the resource '{one.name}'", partial(one.read, **arguments), made)
+        return None
+
+
+def _pattern(uri: str) -> re.Pattern[str]:
+    pieces, end = [], 0
+    for found in _VARIABLE.finditer(uri):
+        pieces.append(re.escape(uri[end : found.start()]))
+        pieces.append(f"(?P<{found[2]}>{'.+' if found[1] else '[^/]+'})")
+        end = found.end()
+    return re.compile("".join(pieces) + re.escape(uri[end:]))
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(f"'{name}'" for name in names) or "no parameters"

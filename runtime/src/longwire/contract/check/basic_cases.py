@@ -6,8 +6,18 @@ import json
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
-from longwire.contract.check.bench import Bench, Case, Skipped, require, texts
-from longwire.contract.check.probe import CLIENT, HANDSHAKE, METHOD_NOT_FOUND, STATELESS, Failed
+from longwire.contract.check.probe import (
+    CLIENT,
+    HANDSHAKE,
+    METHOD_NOT_FOUND,
+    STATELESS,
+    Bench,
+    Case,
+    Failed,
+    Skipped,
+    require,
+    texts,
+)
 
 _REFUSALS: Final = frozenset({METHOD_NOT_FOUND, -32600, -32602, -32022, -32004})
 

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from longwire.contract import writing
-from longwire.contract.check.bench import Bench, Case, require, texts
-from longwire.contract.check.probe import LAST, Answer, Failed
+from longwire.contract.check.probe import LAST, Answer, Bench, Case, Failed, require, texts
 from longwire.contract.envelopes import Cancel, Drain, Notified, SessionEnd
 
 _MANY: Final = 48

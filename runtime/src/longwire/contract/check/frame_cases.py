@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from typing import Final
 
 from longwire.contract import writing
-from longwire.contract.check.bench import Bench, Case, require, texts
+from longwire.contract.check.probe import Bench, Case, require, texts
 from longwire.contract.envelopes import Drain, Ping
 from longwire.contract.frames import LONGEST, frame
 from longwire.contract.writing import encode

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
 
 from longwire.contract.check import basic_cases, call_cases, frame_cases
-from longwire.contract.check.bench import Bench, Case, Skipped
-from longwire.contract.check.probe import Failed
+from longwire.contract.check.probe import Bench, Case, Failed, Skipped
 from longwire.contract.envelopes import command_with_socket, worker_environment
 from longwire.errors import SettingsError
 from longwire.supervised_process import SupervisedProcess
