@@ -6,7 +6,6 @@ Unknown fields are ignored. A document with an unknown event is read as `Unknown
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from operator import itemgetter
 from typing import Any, Final, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
 from longwire.contract import envelopes
@@ -55,8 +54,11 @@ class EnvelopeKind(NamedTuple):
 
     record: Callable[..., Any]
     fields: tuple[Field, ...]
+    names: tuple[str, ...]
+    defaults: tuple[Any, ...]
     choices: tuple[tuple[int, Field], ...]  # the fields that have some, by their places
     check: Callable[[list[Any]], None] | None
+    right: set[tuple[type, ...]]  # combinations of types that were found right: there are few
 
 
 def _kind(record: Any) -> EnvelopeKind:
@@ -67,8 +69,9 @@ def _kind(record: Any) -> EnvelopeKind:
         choices = [choice for part in parts if get_origin(part) is Literal for choice in get_args(part)]
         default = record._field_defaults.get(name, REQUIRED)
         fields.append(Field(name, tuple(types), tuple(choices), default))
+    names, defaults = tuple(field.name for field in fields), tuple(field.default for field in fields)
     chosen = tuple((place, field) for place, field in enumerate(fields) if field.choices)
-    return EnvelopeKind(record, tuple(fields), chosen, _CHECKS.get(record))
+    return EnvelopeKind(record, tuple(fields), names, defaults, chosen, _CHECKS.get(record), set())
 
 
 def _reply_problem(reply: Json) -> str | None:
@@ -169,14 +172,17 @@ def from_worker(text: bytes) -> FromWorker:
 
 def _read(kinds: Mapping[str, EnvelopeKind], document: Json) -> Any:
     event = document.get("event")
-    kind = kinds.get(event) if type(event) is str else None
     if document.get("mode") != MODE:
         raise EnvelopeError(f"a frame without the mode '{MODE}'")
+    if type(event) is not str:
+        raise EnvelopeError("a frame without an 'event'")
+    kind = kinds.get(event)
     if kind is None:
-        if type(event) is not str:
-            raise EnvelopeError("a frame without an 'event'")
         return Unknown(event)
-    values = _whole(kind, document) or _each(kind, document)
+    values = list(map(document.get, kind.names, kind.defaults))
+    if (types := tuple(map(type, values))) not in kind.right:
+        _check_types(kind, values, event)
+        kind.right.add(types)
     for place, field in kind.choices:
         if (value := values[place]) is not None and value not in field.choices:
             raise EnvelopeError(
@@ -187,37 +193,9 @@ def _read(kinds: Mapping[str, EnvelopeKind], document: Json) -> Any:
     return kind.record(*values)
 
 
-def _whole(kind: EnvelopeKind, document: Json) -> list[Any] | None:
-    """The values of all fields, if none is missing and their types were found right before."""
-    take = _TAKES.get(kind.record)
-    if take is None or len(document) < len(kind.fields):
-        return None
-    try:
-        values = take(document)
-    except KeyError:
-        return None
-    return list(values) if tuple(map(type, values)) in _RIGHT else None
-
-
-def _each(kind: EnvelopeKind, document: Json) -> list[Any]:
-    """The values of all fields, each checked by itself."""
-    values = []
-    for name, types, _, default in kind.fields:
-        value = document.get(name, default)
+def _check_types(kind: EnvelopeKind, values: list[Any], event: str) -> None:
+    for (name, types, _, _), value in zip(kind.fields, values, strict=True):
         if type(value) not in types:
             expected = f"should be {_WORDS[types[0]]}{' or null' if type(None) in types else ''}"
             problem = "is missing" if value is REQUIRED else expected
-            raise EnvelopeError(f"the '{name}' of '{document['event']}' {problem}")
-        values.append(value)
-    if kind.record in _TAKES:
-        _RIGHT.add(tuple(map(type, values)))
-    return values
-
-
-# The two events that every call has. Their fields have few types each, so there are few combinations; the
-# two have different numbers of fields, so no combination fits both.
-_TAKES: Final[Mapping[Callable[..., Any], Callable[[Json], tuple[Any, ...]]]] = {
-    kind.record: itemgetter(*(field.name for field in kind.fields))
-    for kind in (FROM_RUNTIME["message"], FROM_WORKER["result"])
-}
-_RIGHT: Final[set[tuple[type, ...]]] = set()
+            raise EnvelopeError(f"the '{name}' of '{event}' {problem}")
