@@ -15,7 +15,7 @@ from fake_responder import FakeResponder
 from longwire.cluster.cluster_handler import ClusterHandler
 from longwire.cluster.forwarding import Forwarder
 from longwire.cluster.nodes import NodeStatus
-from longwire.cluster.signatures import SignatureVerifier, Signer
+from longwire.cluster.signatures import Signatures
 from longwire.cluster.traffic import PeersHandler
 from longwire.counters import RuntimeCounters
 from longwire.sessions.session import Session
@@ -77,9 +77,8 @@ class Node:
         self.seen: list[Request] = []
         self._serve = local
         self.alive = True  # the other one, as this one knows it
-        self.forwarder = Forwarder(
-            Signer(KEY, label, time.time), LIMITS, self.lives, head_seconds=0.3, look_seconds=0.1
-        )
+        signatures = Signatures(KEY, label, self.incarnation, time.time)
+        self.forwarder = Forwarder(signatures, LIMITS, self.lives, head_seconds=0.3, look_seconds=0.1)
         self.public = ClusterHandler(
             self.local,
             self.sessions,
@@ -89,9 +88,8 @@ class Node:
             node=label,
             incarnation=self.incarnation,
         )
-        verifier = SignatureVerifier(KEY, label, self.incarnation, time.time)
         self.refused: Counter[str] = Counter()
-        self.peers = PeersHandler(self.local, self.sessions, verifier, self.refused)
+        self.peers = PeersHandler(self.local, self.sessions, signatures, self.refused)
         self.place = NodeStatus(label, True, "", self.incarnation)
 
     async def lives(self, _: NodeStatus) -> bool:

@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 
 from longwire.cluster.nodes import NodeStatus
 from longwire.cluster.peer_connections import PeerConnection, PeerConnections, Unreachable
-from longwire.cluster.signatures import FORWARDED, PREFIX, Signer, passed_headers
+from longwire.cluster.signatures import FORWARDED, PREFIX, Signatures, passed_headers
 from longwire.principals.principal import Holders
 from longwire.settings import WireLimits
 from longwire.wire.http.request import REQUEST_ID, HeaderList, Request, Responder
@@ -54,7 +54,7 @@ class Forwarder:
 
     def __init__(
         self,
-        signer: Signer,
+        signatures: Signatures,
         limits: WireLimits,
         lives: Lives,
         *,
@@ -62,7 +62,7 @@ class Forwarder:
         look_seconds: float = LOOK_SECONDS,
     ) -> None:
         """`lives` says whether a node does, as far as is known."""
-        self._signer = signer
+        self._signatures = signatures
         self._limits = limits
         self._lives = lives
         self._head_seconds = head_seconds
@@ -119,7 +119,7 @@ class Forwarder:
         headers = passed_headers(request.headers)
         headers["host"] = place.address.partition("://")[2]
         headers["content-length"] = str(len(request.body))
-        headers[FORWARDED] = self._signer.header(request, place.label, place.incarnation)
+        headers[FORWARDED] = self._signatures.header(request, place.label, place.incarnation)
         lines = [
             f"{request.method} {target} HTTP/1.1",
             *(f"{name}: {text}" for name, text in headers.items()),

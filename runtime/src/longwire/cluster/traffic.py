@@ -25,8 +25,7 @@ from longwire.cluster.ownership import SessionOwnership
 from longwire.cluster.signatures import (
     FORWARDED,
     BadSignature,
-    SignatureVerifier,
-    Signer,
+    Signatures,
     passed_headers,
     unsigned,
 )
@@ -52,12 +51,12 @@ class PeersHandler:
     """Answers requests that other nodes pass on."""
 
     def __init__(
-        self, local: Handler, sessions: Container[str], verifier: SignatureVerifier, refused: Counter[str]
+        self, local: Handler, sessions: Container[str], signatures: Signatures, refused: Counter[str]
     ) -> None:
         """`local` serves this node's own sessions alone; `refused` counts, by reason."""
         self._local = local
         self._sessions = sessions
-        self._verifier = verifier
+        self._signatures = signatures
         self._refused = refused
         self._told = Allowances()
         self.operators: Handler | None = None  # of what operators ask about this node, at another one
@@ -74,7 +73,7 @@ class PeersHandler:
 
     def handle(self, request: Request, responder: Responder) -> None:
         try:
-            sender = self._verifier.check(request)
+            sender = self._signatures.check(request)
         except BadSignature as error:
             self._refuse(request, responder, error)
             return
@@ -127,14 +126,14 @@ async def traffic(
     """
     nodes, key = cluster.nodes, cluster.keys.forwarding
     clock, node, incarnation = nodes.link.now, nodes.label, nodes.incarnation
-    forwarder = Forwarder(Signer(key, node, clock), serving.limits, Liveness(nodes))
+    signatures = Signatures(key, node, incarnation, clock)
+    forwarder = Forwarder(signatures, serving.limits, Liveness(nodes))
     handler = ClusterHandler(
         local, sessions, ownership, forwarder, counters, node=node, incarnation=incarnation
     )
-    verifier = SignatureVerifier(key, node, incarnation, clock)
     undo = serving.access.tokens.on_gone(forwarder.end_gone)
     try:
-        yield handler.handle, PeersHandler(local, sessions, verifier, counters.refused), forwarder
+        yield handler.handle, PeersHandler(local, sessions, signatures, counters.refused), forwarder
     finally:
         undo()
         await handler.close()

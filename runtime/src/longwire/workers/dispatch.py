@@ -41,6 +41,7 @@ from longwire.dispatch.fast_calls import composed, dumped
 from longwire.dispatch.session_exchange import HandshakeExchange
 from longwire.guard.refusal_lines import RefusalLines
 from longwire.principals.principal import Holders, Principal
+from longwire.product.allowlists import left
 from longwire.product.results import failure
 from longwire.sessions.session import Session
 from longwire.settings import WireLimits
@@ -50,7 +51,7 @@ from longwire.wire.mcp_headers import HANDSHAKE
 from longwire.wire.replies import notification_payload
 from longwire.wire.tasks import RunningTasks
 from longwire.workers.call import Outcome, OwnCall, WorkerCall, WorkerFailure
-from longwire.workers.completed_results import allowed_tools, completed, discovered, is_unknown, tool_names
+from longwire.workers.completed_results import completed, discovered, is_unknown, tool_names
 from longwire.workers.members import Members, span_headers
 from longwire.workers.pool import WorkerPool
 from longwire.workers.running_call import RunningCall
@@ -246,7 +247,7 @@ class WorkerDispatch:
             if self._on_tools is not None:
                 self._on_tools(tool_names(result))
             if exchange.request.principal.tools is not None:
-                result = allowed_tools(result, exchange.request.principal)
+                result = left(dict(result), exchange.request.principal, "tools", "tools", "name")
         return result
 
     def _agree(self, call: RunningCall, ctx: ServerRequestContext[Any, Any], result: dict[str, Any]) -> None:

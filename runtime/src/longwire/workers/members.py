@@ -46,7 +46,6 @@ class Members:
 
     def __init__(self) -> None:
         self._kept: dict[tuple[Any, ...], bytes] = {}
-        self._shown: dict[tuple[str, ...], tuple[str, ...]] = {}  # names of headers to those that workers see
 
     def of_session(self, request: Request, session: Session) -> bytes:
         """The fields of a call in a session."""
@@ -76,7 +75,7 @@ class Members:
     ) -> bytes:
         """The fields, made or kept; `about` tells those of a session or client apart, None: they change."""
         headers, principal = request.headers, request.principal
-        shown = self._shown_of(headers)
+        shown = tuple([name for name in headers if name in _SHOWN or name.startswith(_SHOWN_PARAMETERS)])
         who = principal.key, principal.scopes, principal.tools
         key = (about, request.path, who, shown, *map(headers.get, shown))
         found = None if about is None else self._kept.get(key)
@@ -90,27 +89,11 @@ class Members:
                 session=session,
                 path=request.path,
             )
-            if about is not None:
-                self._keep(key, found)
+            if about is not None and len(found) <= _LONGEST:
+                if len(self._kept) >= _MOST:
+                    self._kept.clear()
+                self._kept[key] = found
         return _with_own(found, request)
-
-    def _shown_of(self, headers: Mapping[str, str]) -> tuple[str, ...]:
-        """The names of those headers that workers see."""
-        names = tuple(headers)
-        found = self._shown.get(names)
-        if found is None:
-            found = tuple([name for name in names if name in _SHOWN or name.startswith(_SHOWN_PARAMETERS)])
-            if sum(map(len, names)) <= _LONGEST:
-                if len(self._shown) >= _MOST:
-                    self._shown.clear()
-                self._shown[names] = found
-        return found
-
-    def _keep(self, key: tuple[Any, ...], members: bytes) -> None:
-        if len(members) <= _LONGEST:
-            if len(self._kept) >= _MOST:
-                self._kept.clear()
-            self._kept[key] = members
 
 
 def span_headers() -> dict[str, str]:
