@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +46,7 @@ class ClusterNodes:
         secret.chmod(0o600)
         asked = {"redis": redis.url, "secret": str(secret), "grace": grace}
         self._nodes = {label: Node(label, **asked) for label in ("n1", "n2")}
-        self._nginx: subprocess.Popen[bytes] | None = None
+        self._stack = ExitStack()  # of nginx
 
     def __getitem__(self, label: str) -> Node:
         return self._nodes[label]
@@ -59,19 +59,18 @@ class ClusterNodes:
 
     def start_nginx(self) -> str:
         """nginx with the example's file, but for the ports; returns its URL."""
-        self._nginx, self.front = start_nginx(self.folder, self["n1"].port, self["n2"].port)
+        self.front = self._stack.enter_context(nginx(self.folder, self["n1"].port, self["n2"].port))
         return self.front
 
     def close(self) -> None:
-        if self._nginx is not None:
-            self._nginx.terminate()
-            self._nginx.wait(_SOON)
+        self._stack.close()
         for node in self._nodes.values():
             node.close()
 
 
-def start_nginx(folder: Path, *nodes: int) -> tuple[subprocess.Popen[bytes], str]:
-    """nginx with the example's file in front of nodes at these ports, and its URL."""
+@contextmanager
+def nginx(folder: Path, *nodes: int) -> Iterator[str]:
+    """nginx with the example's file in front of nodes at these ports, until the block ends; its URL."""
     if NGINX is None:
         pytest.skip("nginx is not installed here")
     front = free_port()
@@ -83,11 +82,15 @@ def start_nginx(folder: Path, *nodes: int) -> tuple[subprocess.Popen[bytes], str
     command = [NGINX, "-p", str(folder), "-c", "nginx.conf", "-e", "nginx.log"]
     process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
     end = time.monotonic() + _SOON
-    while not _listens(front):
-        assert process.poll() is None, (folder / "nginx.log").read_text()
-        assert time.monotonic() < end
-        time.sleep(0.01)
-    return process, f"http://127.0.0.1:{front}/mcp"
+    try:
+        while not _listens(front):
+            assert process.poll() is None, (folder / "nginx.log").read_text()
+            assert time.monotonic() < end
+            time.sleep(0.01)
+        yield f"http://127.0.0.1:{front}/mcp"
+    finally:
+        process.terminate()
+        process.wait(_SOON)
 
 
 def _listens(port: int) -> bool:

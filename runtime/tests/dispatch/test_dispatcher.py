@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from core_bench import ALICE, Running, call, reply_of, result_of, until
+from core_bench import ALICE, CoreClient, Running, call, reply_of, result_of, until
 from longwire.dispatch.dispatcher import TurnsEnd
 from longwire.principals.principal import PRINCIPAL
 
@@ -33,16 +33,14 @@ def _asked(method: str, **params: Any) -> dict[str, Any]:
         _asked("no/such"),
     ],
 )
-async def test_what_ends_at_once_needs_no_task(served: Running, message: dict[str, Any]) -> None:
-    client = served.client.begin()
+async def test_what_ends_at_once_needs_no_task(client: CoreClient, message: dict[str, Any]) -> None:
     before = asyncio.all_tasks()
     assert client.post(message).gone
     assert asyncio.all_tasks() == before
 
 
 @pytest.mark.parametrize("message", [call(1, "echo"), _asked("resources/read", uri="test://a")])
-async def test_what_may_wait_gets_one_task(served: Running, message: dict[str, Any]) -> None:
-    client = served.client.begin()
+async def test_what_may_wait_gets_one_task(client: CoreClient, message: dict[str, Any]) -> None:
     before = len(asyncio.all_tasks())
     answer = client.post(message)
     assert (answer.gone, len(asyncio.all_tasks())) == (False, before + 1)
@@ -110,10 +108,9 @@ async def test_a_call_in_place_that_is_cancelled_is_an_answer_and_not_an_excepti
 
 
 async def test_errors_that_nobody_foresaw_are_for_the_log_alone(
-    served: Running, caplog: pytest.LogCaptureFixture
+    client: CoreClient, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The SDK would tell the client of a session what the exception says."""
-    client = served.client.begin()
     answer = client.post(_asked("resources/read", uri="test://broken"))
     await until(lambda: answer.gone)
     assert (answer.status, reply_of(answer)["error"]["code"]) == (200, -32603)

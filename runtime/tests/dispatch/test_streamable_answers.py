@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from core_bench import EVENTS_FIRST, Running, call, reply_of, result_of, until
+from core_bench import EVENTS_FIRST, CoreClient, Running, call, reply_of, result_of, until
 
 
 def cancel(number: Any) -> dict[str, Any]:
@@ -15,8 +15,7 @@ def cancel(number: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("tool", ["plain", "echo", "waiting"])
-async def test_a_quick_answer_is_json_and_leaves_nothing_to_resume(served: Running, tool: str) -> None:
-    client = served.client.begin()
+async def test_a_quick_answer_is_json_and_leaves_nothing_to_resume(client: CoreClient, tool: str) -> None:
     answer = client.post(call(1, tool))
     await until(lambda: answer.gone)
     assert (answer.kind, answer.began) == (b"application/json", False)
@@ -24,8 +23,7 @@ async def test_a_quick_answer_is_json_and_leaves_nothing_to_resume(served: Runni
     assert client.get(last_event_id="1-1").status == 400
 
 
-async def test_a_client_that_names_events_first_gets_them(served: Running) -> None:
-    client = served.client.begin()
+async def test_a_client_that_names_events_first_gets_them(client: CoreClient) -> None:
     for tool in ("plain", "waiting"):
         answer = client.post(call(1, tool), EVENTS_FIRST)
         await until(lambda answer=answer: answer.gone)  # type: ignore[misc]
@@ -54,8 +52,7 @@ async def test_older_clients_get_no_empty_event(served: Running) -> None:
     assert [json.loads(event.data)["id"] for event in answer.events] == [1]
 
 
-async def test_progress_comes_before_the_answer(served: Running) -> None:
-    client = served.client.begin()
+async def test_progress_comes_before_the_answer(client: CoreClient) -> None:
     request = call(1, "steps")
     request["params"]["_meta"] = {"progressToken": "t"}
     answer = client.post(request)
@@ -140,8 +137,7 @@ async def test_cancelling_frees_the_id_and_ends_the_stream(served: Running) -> N
     assert client.post(call(7, "plain")).status == 200
 
 
-async def test_an_id_that_is_used_again_is_another_stream(served: Running) -> None:
-    client = served.client.begin()
+async def test_an_id_that_is_used_again_is_another_stream(client: CoreClient) -> None:
     ids = []
     for text in ("first", "second"):
         answer = client.post(call(7, "plain", text=text), EVENTS_FIRST)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from core_bench import Running, call, modern, reply_of, running, until
+from core_bench import CoreClient, Running, call, modern, reply_of, running, until
 from longwire.settings import WireLimits
 from raw_http import HELLO
 
@@ -17,8 +17,7 @@ from raw_http import HELLO
     ["mcp-session-id", "mcp-protocol-version", "mcp-name", "mcp-param-a", "origin", "host", "authorization",
      "content-type", "last-event-id"],
 )  # fmt: skip
-async def test_headers_that_may_come_once_only(served: Running, name: str) -> None:
-    client = served.client.begin()
+async def test_headers_that_may_come_once_only(client: CoreClient, name: str) -> None:
     for method in ("POST", "GET", "DELETE"):
         answer = client.send(method, json.dumps(call(1)).encode(), repeated=(name,))
         assert answer.status == 400
@@ -92,8 +91,7 @@ async def test_a_handshake_that_a_session_would_keep_is_bounded(served: Running)
     assert len(served.sessions) == 0
 
 
-async def test_a_session_has_sixteen_event_streams_at_most(served: Running) -> None:
-    client = served.client.begin()
+async def test_a_session_has_sixteen_event_streams_at_most(client: CoreClient) -> None:
     streams = [client.get() for _ in range(18)]
     assert [stream.gone for stream in streams] == [True, True] + [False] * 16
 
@@ -113,8 +111,7 @@ async def test_a_principal_has_a_number_of_event_streams() -> None:
 @pytest.mark.parametrize(
     "method", ["tools/list", "prompts/list", "resources/list", "resources/templates/list"]
 )
-async def test_a_cursor_that_was_never_handed_out_is_refused(served: Running, method: str) -> None:
-    client = served.client.begin()
+async def test_a_cursor_that_was_never_handed_out_is_refused(client: CoreClient, method: str) -> None:
     answer = client.post({**_listed({"cursor": "x"}), "method": method})
     await until(lambda: answer.gone)
     assert reply_of(answer)["error"]["code"] == -32602

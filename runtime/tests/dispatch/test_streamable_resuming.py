@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from core_bench import EVENTS_FIRST, Running, call, reply_of, result_of, running, until
+from core_bench import EVENTS_FIRST, CoreClient, Running, call, reply_of, result_of, running, until
 from longwire.settings import WireLimits
 
 
@@ -50,8 +50,7 @@ async def test_a_client_that_leaves_without_an_id_to_come_back_with_leaves_nothi
     assert (answer.began, session.log.kept, session.pending) == (False, 0, 0)
 
 
-async def test_messages_outside_of_calls_wait_for_a_get(served: Running) -> None:
-    client = served.client.begin()
+async def test_messages_outside_of_calls_wait_for_a_get(client: CoreClient) -> None:
     answer = client.post(call(1, "logging"))
     await until(lambda: answer.gone)
     assert len(answer.messages) == 2  # the one that belongs to the call, and the reply
@@ -61,8 +60,7 @@ async def test_messages_outside_of_calls_wait_for_a_get(served: Running) -> None
     assert (second.status, second.messages, get.gone) == (200, [], False)
 
 
-async def test_a_get_needs_a_client_that_takes_events(served: Running) -> None:
-    client = served.client.begin()
+async def test_a_get_needs_a_client_that_takes_events(client: CoreClient) -> None:
     assert client.get(accept="application/json").status == 406
     assert client.get(accept="text/event-stream").status == 200
     assert client.get(mcp_session_id=None).status == 400

@@ -10,7 +10,7 @@ import contextlib
 import itertools
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
-from typing import Any, Final, NamedTuple, Self, cast
+from typing import Any, Final, NamedTuple, Self, TypeAlias, cast
 
 from jsonschema import Draft202012Validator
 
@@ -312,13 +312,17 @@ class Bench:
         return problems
 
 
+Run: TypeAlias = Callable[[Bench, Probe], Awaitable[None]]
+
+
 class Case(NamedTuple):
     """One requirement of the contract, in a sentence, and how it is tried."""
 
     name: str
     requires: str
-    run: Callable[[Bench], Awaitable[None]]
+    run: Run  # is given a new connection, too
     needs: str = ""  # a tool, as the documentation describes it; without it the case is skipped
+    greeted: bool = True  # False: nothing was said on that connection
 
 
 def texts(result: Mapping[str, Any]) -> str:

@@ -73,7 +73,7 @@ async def _tried(bench: Bench, case: Case) -> CaseReport:
         if case.needs and case.needs not in bench.tools:
             raise Skipped(f"the worker has no tool '{case.needs}'")
         async with asyncio.timeout(_CASE_SECONDS * bench.seconds):
-            await case.run(bench)
+            await case.run(bench, await (bench.connect() if case.greeted else bench.open()))
     except Failed as failed:
         outcome, reason = "failed", str(failed)
     except Skipped as skipped:
