@@ -227,9 +227,7 @@ class RedisLink:
             self._tell()
 
     def _gone(self, error: Exception) -> None:
-        self.failures += 1
-        self.problem = str(error) or type(error).__name__
-        self._denied = _is_denied(error)
+        self._note(error)
         before, self._healthy = self._healthy, False
         if before:  # at the start, the caller of open() says what is wrong
             logger.warning(
@@ -249,13 +247,14 @@ class RedisLink:
             logger.info("Redis at %s answers again", self.address, extra={"event": "redis_back"})
             self._tell()
 
-    def _refuse(self, error: Exception) -> None:
+    def _note(self, error: Exception) -> None:
         self.failures += 1
-        self.problem = str(error)
+        self.problem = str(error) or type(error).__name__
         self._denied = _is_denied(error)
-        if self._healthy is None:
-            return
-        if time.monotonic() - self._refused >= _SILENCE:
+
+    def _refuse(self, error: Exception) -> None:
+        self._note(error)
+        if self._healthy is not None and time.monotonic() - self._refused >= _SILENCE:
             self._refused = time.monotonic()
             logger.warning(
                 "Redis at %s refuses a command: %s", self.address, error, extra={"event": "redis_refused"}

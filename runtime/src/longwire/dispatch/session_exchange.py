@@ -40,7 +40,7 @@ _ENDED: Final = "the session ended before the request did"
 class SessionExchange(HttpExchange):
     """A call of a session: its events are in the session's log, and its client may come back for them."""
 
-    __slots__ = ("_accepted", "_core", "_reason", "session", "stream")
+    __slots__ = ("_accepted", "_core", "session", "stream")
 
     can_send_request = True
 
@@ -58,7 +58,6 @@ class SessionExchange(HttpExchange):
         self.stream: Stream | None = None
         self._accepted = accepted
         self._core = core
-        self._reason: str | None = None  # why the call was cancelled
 
     # ---- for the SDK ------------------------------------------------------------------------
 
@@ -149,29 +148,11 @@ class SessionExchange(HttpExchange):
         if self.session.ended is None:
             self.session.touch()  # its client may come back within the idle time
 
-    def cancel(self, reason: str = CANCELLED) -> None:
-        """Cancel the call, because its client or the end of its session asks for that."""
-        if self.is_over:
-            return
-        self._reason = reason
-        if self._cancel_requested is not None:
-            self._cancel_requested.set()
-        if self.task is not None:
-            self.task.cancel()
-
     def succeed(self, result: Mapping[str, Any]) -> None:
-        if self._reason is not None:
-            self.cancelled()  # whatever came of it
-        elif self.stream is not None and self.stream.has_gaps:
+        if self._reason is None and self.stream is not None and self.stream.has_gaps:
             self.fail(Overrun(TOO_MUCH))
         else:
             super().succeed(result)
-
-    def refuse(self, error: ErrorData) -> None:
-        if self._reason is None:
-            super().refuse(error)
-        else:
-            self.cancelled()
 
     def cancelled(self) -> None:
         if self.is_over:

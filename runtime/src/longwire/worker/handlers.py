@@ -49,16 +49,14 @@ class Enters(ServerMiddleware[Any]):
 
 def current_context(wanted: str) -> Context:
     """The present request; raises AskingError where there is none."""
-    context = CONTEXT.get()
-    if context is None:
+    if (context := CONTEXT.get()) is None:
         raise AskingError(f"'{wanted}' is for handlers: no request is being answered here")
     return context
 
 
 def current_call(wanted: str) -> Call:
     """The present call of a tool; raises AskingError where there is none."""
-    call = CALL.get()
-    if call is None:
+    if (call := CALL.get()) is None:
         raise AskingError(f"'{wanted}' is for tools: no call of one is being answered here")
     return call
 
