@@ -7,17 +7,41 @@ from typing import Any
 import mcp_types as types
 import pytest
 
-import bare_worker
 from core_bench import reply_of
 from longwire.workers.completed_results import completed
-from scripted_worker import Frame, ScriptedWorker, Wire, WorkerCore, eventually, fronting
+from scripted_worker import (
+    Frame,
+    ScriptedWorker,
+    Wire,
+    WorkerCore,
+    answering,
+    eventually,
+    fronting,
+    replied,
+    result,
+)
 
 STATELESS = "2026-07-28"
 
 
+# A worker that knows no more than the pages of 2025-11-25: it has nothing of 2026-07-28.
+REPLIES: dict[str, dict[str, Any]] = {
+    "initialize": {
+        "protocolVersion": "2025-11-25",
+        "capabilities": {"tools": {}, "prompts": {}, "resources": {}},
+        "serverInfo": {"name": "bare", "version": "7"},
+        "instructions": "Be brief.",
+    },
+}
+
+
 def bare(wire: Wire, frame: Frame) -> None:
-    for answer in bare_worker.answers(frame):
-        wire.send({"mode": "mcp", **answer})
+    if frame["event"] != "message":
+        answering(wire, frame)
+    elif (found := REPLIES.get(frame["jsonrpc"]["method"])) is not None:
+        wire.send(replied(frame, found))
+    else:
+        wire.send(result(frame["id"], None, handled="id" not in frame["jsonrpc"]))
 
 
 @pytest.mark.parametrize(
