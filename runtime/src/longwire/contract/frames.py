@@ -86,8 +86,8 @@ class FrameConnection(asyncio.Protocol):
         self._decoder = FrameDecoder()
         self._transport: asyncio.Transport | None = None  # None: not connected yet, or no longer
         self._unsent: list[bytes] = []
-        self._full = False  # the other end doesn't read what is written
-        self._waiting: list[asyncio.Future[None]] = []  # for the other end to read
+        self._has_room = asyncio.Event()  # the other end reads what is written
+        self._has_room.set()
 
     def write(self, frame: bytes) -> None:
         """Send a frame at the end of this turn of the event loop; nothing where there is no connection."""
@@ -103,10 +103,7 @@ class FrameConnection(asyncio.Protocol):
 
     async def room(self) -> None:
         """Wait while too much is unsent."""
-        while self._full:
-            waiter = self._loop.create_future()
-            self._waiting.append(waiter)
-            await waiter
+        await self._has_room.wait()
 
     # ---- for the event loop -----------------------------------------------------------------
 
@@ -114,11 +111,7 @@ class FrameConnection(asyncio.Protocol):
         self._transport = cast("asyncio.Transport", transport)  # uvloop's is no subclass
 
     def pause_writing(self) -> None:
-        self._full = True
+        self._has_room.clear()
 
     def resume_writing(self) -> None:
-        self._full = False
-        waiting, self._waiting = self._waiting, []
-        for waiter in waiting:
-            if not waiter.done():
-                waiter.set_result(None)
+        self._has_room.set()

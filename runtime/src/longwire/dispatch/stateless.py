@@ -58,7 +58,7 @@ ROOM: Final = 64 << 10  # bytes that a client may leave unread before a handler 
 class SingleExchange(HttpExchange):
     """A call that belongs to no session: its client gets everything in this one answer."""
 
-    __slots__ = ("_core", "_statuses", "_streaming", "_takes_events", "_waiters")
+    __slots__ = ("_core", "_room", "_statuses", "_streaming", "_takes_events")
 
     def __init__(
         self,
@@ -76,7 +76,7 @@ class SingleExchange(HttpExchange):
         self._takes_events = takes_events
         self._statuses = statuses
         self._streaming = False
-        self._waiters: list[asyncio.Future[None]] = []
+        self._room = asyncio.Event()  # of the client that a handler waits for
 
     def wait(self, task: Cancellable) -> None:
         super().wait(task)
@@ -95,9 +95,8 @@ class SingleExchange(HttpExchange):
         self._begin()
         self._responder.send(_event(notification_payload(method, params)))
         while self._responder.unsent > ROOM and not self._responder.gone:
-            room = asyncio.get_running_loop().create_future()
-            self._waiters.append(room)
-            await room
+            self._room.clear()
+            await self._room.wait()
 
     def end(self) -> None:
         super().end()
@@ -113,7 +112,7 @@ class SingleExchange(HttpExchange):
             self._streaming = True
             self._stop_timer()
             self._responder.begin_events()
-            self._responder.on_room(self._freed)
+            self._responder.on_room(self._room.set)
             self._core.open_responses.add(self._responder)
 
     def _show_life(self) -> None:
@@ -121,16 +120,10 @@ class SingleExchange(HttpExchange):
         self._begin()
         self._responder.send(PING)
 
-    def _freed(self) -> None:
-        waiters, self._waiters = self._waiters, []
-        for waiter in waiters:
-            if not waiter.done():
-                waiter.set_result(None)
-
     def _left(self) -> None:
         if self._cancel_requested is not None:
             self._cancel_requested.set()
-        self._freed()
+        self._room.set()
         if self.task is not None and not self.is_over:
             self.task.cancel()
 

@@ -79,7 +79,7 @@ class WorkerLink(FrameConnection):
     @property
     def spare(self) -> int:
         """How many more calls the worker could run."""
-        if self.hello is None or self._full or self.life.doubted or self._holds:
+        if self.hello is None or not self._has_room.is_set() or self.life.doubted or self._holds:
             return 0
         return self.hello.max_in_flight - self.in_flight
 
@@ -162,7 +162,7 @@ class WorkerLink(FrameConnection):
         self._written = self._last
         super()._flush()
         transport = self._transport
-        if self._full and transport is not None and transport.get_write_buffer_size() > _MOST_UNSENT:
+        if transport is not None and transport.get_write_buffer_size() > _MOST_UNSENT:
             self.fail("worker_protocol", "it does not read what it is sent")
 
     # ---- back pressure ----------------------------------------------------------------------
