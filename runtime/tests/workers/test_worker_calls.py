@@ -134,16 +134,7 @@ async def test_a_handshake_that_fails_begins_no_session(worker: ScriptedWorker, 
         wire.send(replied(frame, session={"create": False}))
 
     worker.script = refusing
-    hello = {
-        "jsonrpc": "2.0",
-        "id": 1,
-        "method": "initialize",
-        "params": {
-            "protocolVersion": "2099-01-01",
-            "capabilities": {},
-            "clientInfo": {"name": "a", "version": "1"},
-        },
-    }
+    hello = {**HELLO, "params": {**HELLO["params"], "protocolVersion": "2099-01-01"}}
     answer = await front.client.answered(hello)
     assert reply_of(answer)["error"]["message"] == "not today"
     worker.script = wrong_version

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from itertools import takewhile
 from typing import Any, Final, Protocol
 
 from mcp.server.connection import Connection
@@ -157,69 +158,47 @@ class OpenResponses:
 class Timer:
     """A function that is called when its time has come, unless it was cancelled."""
 
-    __slots__ = ("_queue", "call", "due")
+    __slots__ = ("_waiting", "call", "due")
 
-    def __init__(self, queue: _Queue, call: Callable[[], None], due: float) -> None:
-        self._queue = queue
+    def __init__(self, waiting: dict[Timer, None], call: Callable[[], None], due: float) -> None:
+        self._waiting = waiting
         self.call = call
         self.due = due
 
     def cancel(self) -> None:
-        self._queue.waiting.pop(self, None)
+        self._waiting.pop(self, None)
 
 
 class Timers:
     """Calls functions after some seconds; the delays should be few."""
 
     def __init__(self) -> None:
-        self._queues: dict[float, _Queue] = {}
+        self._waiting: dict[float, dict[Timer, None]] = {}  # by delay, in the order in which they are due
+        self._handles: dict[float, asyncio.TimerHandle] = {}
 
     def __call__(self, seconds: float, call: Callable[[], None]) -> Timer:
-        queue = self._queues.get(seconds)
-        if queue is None:
-            queue = self._queues[seconds] = _Queue(seconds)
-        return queue.add(call)
-
-    def close(self) -> None:
-        for queue in self._queues.values():
-            queue.close()
-
-
-class _Queue:
-    """The timers of one delay."""
-
-    def __init__(self, seconds: float) -> None:
-        self._seconds = seconds
-        self._loop = asyncio.get_running_loop()
-        self._handle: asyncio.TimerHandle | None = None
-        self.waiting: dict[Timer, None] = {}  # in the order in which they are due
-
-    def add(self, call: Callable[[], None]) -> Timer:
-        timer = Timer(self, call, self._loop.time() + self._seconds)
-        self.waiting[timer] = None
-        if self._handle is None:
-            self._handle = self._loop.call_at(timer.due, self._fire)
+        loop, waiting = asyncio.get_running_loop(), self._waiting.setdefault(seconds, {})
+        timer = Timer(waiting, call, loop.time() + seconds)
+        waiting[timer] = None
+        if seconds not in self._handles:
+            self._handles[seconds] = loop.call_at(timer.due, self._fire, seconds)
         return timer
 
     def close(self) -> None:
-        self.waiting.clear()
-        if self._handle is not None:
-            self._handle.cancel()
-            self._handle = None
+        for handle in self._handles.values():
+            handle.cancel()
+        self._handles.clear()
+        self._waiting.clear()
 
-    def _fire(self) -> None:
-        self._handle = None
-        now = self._loop.time()
-        due = []
-        for timer in self.waiting:
-            if timer.due > now:
-                break
-            due.append(timer)
+    def _fire(self, seconds: float) -> None:
+        del self._handles[seconds]
+        loop, waiting = asyncio.get_running_loop(), self._waiting[seconds]
+        now = loop.time()
         try:
-            for timer in due:
-                if self.waiting.pop(timer, timer) is None:  # not cancelled by an earlier one
+            for timer in list(takewhile(lambda timer: timer.due <= now, waiting)):
+                if waiting.pop(timer, timer) is None:  # not cancelled by an earlier one
                     timer.call()
         finally:
-            first = next(iter(self.waiting), None)
-            if first is not None and self._handle is None:
-                self._handle = self._loop.call_at(first.due, self._fire)
+            first = next(iter(waiting), None)
+            if first is not None and seconds not in self._handles:
+                self._handles[seconds] = loop.call_at(first.due, self._fire, seconds)

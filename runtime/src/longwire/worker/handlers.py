@@ -265,6 +265,9 @@ class AppResource:
     read: Function
     pattern: re.Pattern[str] | None  # of a template
 
+    def about(self) -> dict[str, Any]:
+        return {"name": self.name, "description": self.description or None, "mime_type": self.mime_type}
+
     def match(self, uri: str) -> Mapping[str, str] | None:
         """The arguments of its handler, if it has this URI."""
         if self.pattern is None:
@@ -300,25 +303,12 @@ class AppResources:
         self._resources = resources
 
     async def list(self) -> Sequence[types.Resource]:
-        return [
-            types.Resource(
-                uri=one.uri, name=one.name, description=one.description or None, mime_type=one.mime_type
-            )
-            for one in self._resources
-            if one.pattern is None
-        ]
+        fixed = [one for one in self._resources if one.pattern is None]
+        return [types.Resource(uri=one.uri, **one.about()) for one in fixed]
 
     def templates(self) -> Sequence[types.ResourceTemplate]:
-        return [
-            types.ResourceTemplate(
-                uri_template=one.uri,
-                name=one.name,
-                description=one.description or None,
-                mime_type=one.mime_type,
-            )
-            for one in self._resources
-            if one.pattern is not None
-        ]
+        templates = [one for one in self._resources if one.pattern is not None]
+        return [types.ResourceTemplate(uri_template=one.uri, **one.about()) for one in templates]
 
     async def read(self, uri: str) -> types.ReadResourceResult | None:
         for one in self._resources:
