@@ -9,6 +9,7 @@ import os
 import signal
 import sys
 from collections.abc import AsyncIterator, Callable, Generator, Iterator
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 
 import pytest
 import uvloop
@@ -73,13 +74,24 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 
 @pytest.hookimpl
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
-    """A test that is a coroutine runs in an event loop of its own, and fails rather than hangs."""
+    """A test that is a coroutine runs in an event loop of its own, and fails rather than hangs.
+
+    Its fixtures that are async context managers are entered there, and it is given what they make.
+    """
     test = pyfuncitem.obj
     if not inspect.iscoroutinefunction(test):
         return None
-    arguments = {name: pyfuncitem.funcargs[name] for name in inspect.signature(test).parameters}
+
+    async def run() -> None:
+        async with AsyncExitStack() as stack:
+            given = {name: pyfuncitem.funcargs[name] for name in inspect.signature(test).parameters}
+            for name, value in given.items():
+                if isinstance(value, AbstractAsyncContextManager):
+                    given[name] = await stack.enter_async_context(value)
+            await test(**given)
+
     with asyncio.Runner(loop_factory=pyfuncitem.funcargs.get("each_loop")) as runner:
-        runner.run(asyncio.wait_for(test(**arguments), 240))
+        runner.run(asyncio.wait_for(run(), 240))
     return True
 
 

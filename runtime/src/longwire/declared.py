@@ -65,14 +65,6 @@ class OwnWorkers:
 Check: TypeAlias = "Callable[[Effective, Problems], None]"
 
 
-def _no_figures(_: Any) -> Mapping[str, Any]:
-    return {}
-
-
-def _as_it_is(settings: Any, _: Sequence[Endpoint]) -> Any:
-    return settings
-
-
 @dataclass(frozen=True, slots=True)
 class Product:
     """A product: its names, and the parts that it adds. All but the names may be left out."""
@@ -93,8 +85,10 @@ class Product:
     tool_names: Callable[[Any], list[str]] = lambda settings: []
     checks: tuple[Check, ...] = ()  # before a start
     warnings: Callable[[Effective], Iterable[str]] = lambda found: ()  # of settings without effect
-    adjusted: Callable[[Any, Sequence[Endpoint]], Any] = _as_it_is  # settings, for these endpoints
-    limits: Callable[[Any], Mapping[str, Any]] = _no_figures  # that operators see, from the settings
+    adjusted: Callable[[Any, Sequence[Endpoint]], Any] = lambda settings, endpoints: (
+        settings
+    )  # settings, for these endpoints
+    limits: Callable[[Any], Mapping[str, Any]] = lambda settings: {}  # that operators see, from the settings
 
     @property
     def token_variable(self) -> str:

@@ -1,17 +1,4 @@
-"""The exception tree.
-
-    LongwireError                    anything a caller may want to catch at once
-    ├── UsageError                   options of a command that contradict each other
-    ├── SettingsError (ValueError)   a setting of a server that can't be used
-    ├── MissingExtra (ImportError)   a part of the runtime whose packages are not installed
-    ├── DescriptorError (RuntimeError)  a file descriptor that a client can't be served at
-    ├── AskingError (RuntimeError)   a client that can't be asked, or whose answer can't be used
-    ├── ToolError (RuntimeError)     a tool's own sentence about why it failed
-    └── ClusterUnavailable           Redis doesn't answer
-        └── DamagedKey               a key in Redis whose value no node wrote
-
-A message is one sentence for people: it names the file, the value and the remedy.
-"""
+"""The exceptions. A message is one sentence for people: it names the file, the value and the remedy."""
 
 
 class LongwireError(Exception):

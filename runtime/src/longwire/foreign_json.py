@@ -29,16 +29,13 @@ def parse_json(
     text: str | bytes,
     *,
     object_pairs_hook: Callable[[list[tuple[str, Any]]], Any] | None = None,
-    parse_int: Callable[[str], Any] | None = None,
     parse_constant: Callable[[str], Any] | None = None,
 ) -> Any:
     """The document in a text; raises ValueError."""
     if _is_too_deep(text):
         raise NestedTooDeeply
     try:
-        return json.loads(
-            text, object_pairs_hook=object_pairs_hook, parse_int=parse_int, parse_constant=parse_constant
-        )
+        return json.loads(text, object_pairs_hook=object_pairs_hook, parse_constant=parse_constant)
     except RecursionError:
         raise NestedTooDeeply from None
 

@@ -108,8 +108,8 @@ async def _sessions(
     limits: WireLimits, store: str, counters: RuntimeCounters, nodes: Nodes | None
 ) -> AsyncIterator[tuple[Sessions, SessionOwnership | None, Notifier]]:
     if nodes is not None:
-        async with cluster_sessions(nodes, limits, counters) as made:
-            yield made.sessions, made.ownership, made.notifications.notify
+        async with cluster_sessions(nodes, limits, counters) as (sessions, ownership, notifications):
+            yield sessions, ownership, notifications.notify
         return
     journal = open_journal(store, ttl=limits.idle_timeout, counters=counters)
     try:

@@ -151,7 +151,7 @@ class SupervisedProcess:
         self._close_output()
         self.code = code
         self.gone.set()
-        on_exit, self._on_exit = self._on_exit, _nothing  # breaks the reference cycle with the owner
+        on_exit, self._on_exit = self._on_exit, lambda: None  # breaks the reference cycle with the owner
         self._on_output = None
         on_exit()
 
@@ -203,10 +203,6 @@ class _GroupWatch:
 
 
 _WATCH: Final = 'read _ || kill -9 "-$1"'  # a line dismisses it; without one, standard input has ended
-
-
-def _nothing() -> None:
-    pass
 
 
 # Bound before any fork: between fork and exec nothing may be imported or looked up.

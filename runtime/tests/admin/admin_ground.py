@@ -14,7 +14,7 @@ import httpx2
 from longwire.admin.port import AdminPort
 from longwire.admin.sources import Sources
 from longwire.cluster.forwarding import Outcome
-from longwire.cluster.nodes import NodeStatus, Place
+from longwire.cluster.nodes import NodeStatus
 from longwire.endpoints import Http, Open
 from longwire.errors import ClusterUnavailable
 from longwire.guard.tokens import Tokens
@@ -92,8 +92,8 @@ class FakeForwarder:
     def __init__(self, ground: AdminGround) -> None:
         self._ground = ground
 
-    async def pass_on(self, request: Request, responder: Responder, place: Place) -> Outcome:
-        assert place.node == "n3"
+    async def pass_on(self, request: Request, responder: Responder, place: NodeStatus) -> Outcome:
+        assert place.label == "n3"
         self._ground.port.peers(request, responder)
         return Outcome.ANSWERED
 

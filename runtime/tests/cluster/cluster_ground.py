@@ -10,10 +10,11 @@ from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 
 from fake_responder import FakeResponder
-from longwire.cluster.cluster_node import ClusterSessions, cluster_sessions
-from longwire.cluster.nodes import Nodes
+from longwire.cluster.cluster_node import cluster_sessions
+from longwire.cluster.nodes import Nodes, NodeStatus
 from longwire.cluster.ownership import SessionOwnership
 from longwire.cluster.redis_link import RedisLink, open_redis
+from longwire.cluster.shared_notifications import SharedNotifications
 from longwire.counters import RuntimeCounters
 from longwire.sessions.registry import Sessions
 from longwire.sessions.session import Session
@@ -87,13 +88,13 @@ class Gate:
 class Node:
     """A node's sessions, as a server has them."""
 
-    def __init__(self, nodes: Nodes, made: ClusterSessions, gate: Gate) -> None:
+    def __init__(
+        self, nodes: Nodes, made: tuple[Sessions, SessionOwnership, SharedNotifications], gate: Gate
+    ) -> None:
         self.link: RedisLink = nodes.link
         self.nodes = nodes
-        self.sessions: Sessions = made.sessions
-        self.counters = made.sessions.counters
-        self.ownership: SessionOwnership = made.ownership
-        self.notifications = made.notifications
+        self.sessions, self.ownership, self.notifications = made
+        self.counters = self.sessions.counters
         self.gate = gate
 
     async def begin(self, principal: str = ALICE) -> Session:
@@ -116,9 +117,20 @@ class Node:
             await self.ownership.take_over(session_id, place)
         return self.sessions.find(session_id, ALICE)
 
-    async def resume(self, session_id: str, last_event_id: str) -> FakeResponder:
+    async def taken(self, session_id: str) -> Session:
+        """The same, where it is sure to be taken over."""
         session = await self.reach(session_id)
         assert session is not None
+        return session
+
+    async def found(self, session_id: str) -> NodeStatus:
+        """The node that has a session, or had it."""
+        place = await self.ownership.find(session_id)
+        assert place is not None
+        return place
+
+    async def resume(self, session_id: str, last_event_id: str) -> FakeResponder:
+        session = await self.taken(session_id)
         stream, responder = session.log.resume(last_event_id), FakeResponder()
         assert stream is not None
         stream.attach(responder)

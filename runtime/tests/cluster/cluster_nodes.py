@@ -2,134 +2,75 @@
 
 from __future__ import annotations
 
-import json
-import os
 import shutil
-import signal
 import socket
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from prepared_programs import Program
 from raw_http import RawSession
 from redis_server import RedisServer, redis_server
+from restarts import Restarts, free_port
 
 NGINX = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
 needs_nginx = pytest.mark.skipif(NGINX is None, reason="nginx is not installed here")
 EXAMPLES = Path(__file__).parents[2] / "examples" / "cluster"
 SECRET = "secret-of-the-tests-0123456789abcdef"
 
-_PROGRAM = [sys.executable, str(Path(__file__).with_name("cluster_program.py"))]
-_ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+_SCRIPT = Path(__file__).with_name("cluster_program.py")
 _SOON = 30.0  # seconds
 
 
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        return int(probe.getsockname()[1])
+class Node(Restarts):
+    """A node: one process after the other."""
 
-
-class Node:
-    """A node while it runs."""
-
-    def __init__(self, label: str) -> None:
-        self.label = label
-        self.port, self.peers = free_port(), free_port()
-        self.pid = 0
-        self.url = f"http://127.0.0.1:{self.port}/mcp"
-        self.peers_url = f"http://127.0.0.1:{self.peers}/mcp"
+    def __init__(self, label: str, **asked: Any) -> None:
+        self.peers = free_port()
+        super().__init__(_SCRIPT, node=label, peers=self.peers, **asked)
 
 
 class ClusterNodes:
     """The nodes of one cluster, and what is in front of them."""
 
-    def __init__(self, folder: Path, redis: RedisServer) -> None:
+    def __init__(self, folder: Path, redis: RedisServer, grace: float) -> None:
         self.folder = folder
-        self.redis = redis
-        self.nodes = {label: Node(label) for label in ("n1", "n2")}
-        self.secret = folder / "cluster.secret"
-        self.secret.write_text(SECRET)
-        self.secret.chmod(0o600)
         self.front = ""  # nginx's URL
-        self._program = Program(
-            _PROGRAM, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=_ENVIRONMENT
-        )
-        self._nginx: subprocess.Popen[bytes] | None = None
+        secret = folder / "cluster.secret"
+        secret.write_text(SECRET)
+        secret.chmod(0o600)
+        asked = {"redis": redis.url, "secret": str(secret), "grace": grace}
+        self._nodes = {label: Node(label, **asked) for label in ("n1", "n2")}
+        self._stack = ExitStack()  # of nginx
 
     def __getitem__(self, label: str) -> Node:
-        return self.nodes[label]
-
-    def begin(self, node: Node) -> dict[str, Any]:
-        """Have a process start as this node; what it says."""
-        asked = {
-            "node": node.label,
-            "port": node.port,
-            "peers": node.peers,
-            "redis": self.redis.url,
-            "secret": str(self.secret),
-        }
-        assert self._program.stdin is not None
-        assert self._program.stdout is not None
-        self._program.stdin.write(json.dumps(asked) + "\n")
-        self._program.stdin.flush()
-        said: dict[str, Any] = json.loads(self._program.stdout.readline())
-        return said
-
-    def start(self, label: str) -> Node:
-        """Start a node, unless it runs."""
-        node = self.nodes[label]
-        if not node.pid:
-            said = self.begin(node)
-            assert "pid" in said, said
-            node.pid = said["pid"]
-        return node
+        return self._nodes[label]
 
     def start_all(self) -> tuple[Node, Node]:
-        return self.start("n1"), self.start("n2")
-
-    def kill(self, label: str) -> None:
-        """SIGKILL, and wait until the process has gone."""
-        self._end(label, signal.SIGKILL)
-
-    def stop(self, label: str) -> None:
-        """SIGTERM, and wait until the process has gone."""
-        self._end(label, signal.SIGTERM)
-
-    def _end(self, label: str, number: signal.Signals) -> None:
-        node = self.nodes[label]
-        pid, node.pid = node.pid, 0
-        os.kill(pid, number)
-        end = time.monotonic() + _SOON
-        while _is_there(pid):
-            assert time.monotonic() < end, f"{label} goes on"
-            time.sleep(0.005)
+        """Start the nodes that don't run."""
+        for node in self._nodes.values():
+            node.start()
+        return self["n1"], self["n2"]
 
     def start_nginx(self) -> str:
         """nginx with the example's file, but for the ports; returns its URL."""
-        self._nginx, self.front = start_nginx(self.folder, self["n1"].port, self["n2"].port)
+        self.front = self._stack.enter_context(nginx(self.folder, self["n1"].port, self["n2"].port))
         return self.front
 
     def close(self) -> None:
-        if self._nginx is not None:
-            self._nginx.terminate()
-            self._nginx.wait(_SOON)
-        for label, node in self.nodes.items():
-            if node.pid:
-                self.kill(label)
-        with self._program as program:
-            program.kill()
+        self._stack.close()
+        for node in self._nodes.values():
+            node.close()
 
 
-def start_nginx(folder: Path, *nodes: int) -> tuple[subprocess.Popen[bytes], str]:
-    """nginx with the example's file in front of nodes at these ports, and its URL."""
+@contextmanager
+def nginx(folder: Path, *nodes: int) -> Iterator[str]:
+    """nginx with the example's file in front of nodes at these ports, until the block ends; its URL."""
     if NGINX is None:
         pytest.skip("nginx is not installed here")
     front = free_port()
@@ -141,19 +82,15 @@ def start_nginx(folder: Path, *nodes: int) -> tuple[subprocess.Popen[bytes], str
     command = [NGINX, "-p", str(folder), "-c", "nginx.conf", "-e", "nginx.log"]
     process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
     end = time.monotonic() + _SOON
-    while not _listens(front):
-        assert process.poll() is None, (folder / "nginx.log").read_text()
-        assert time.monotonic() < end
-        time.sleep(0.01)
-    return process, f"http://127.0.0.1:{front}/mcp"
-
-
-def _is_there(pid: int) -> bool:
     try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return True
+        while not _listens(front):
+            assert process.poll() is None, (folder / "nginx.log").read_text()
+            assert time.monotonic() < end
+            time.sleep(0.01)
+        yield f"http://127.0.0.1:{front}/mcp"
+    finally:
+        process.terminate()
+        process.wait(_SOON)
 
 
 def _listens(port: int) -> bool:
@@ -162,11 +99,11 @@ def _listens(port: int) -> bool:
 
 
 @contextmanager
-def cluster_nodes(*, append_only: bool = False) -> Iterator[ClusterNodes]:
+def cluster_nodes(*, append_only: bool = False, grace: float = 0.2) -> Iterator[ClusterNodes]:
     """A cluster whose nodes are not started yet."""
     with redis_server(append_only=append_only) as redis, tempfile.TemporaryDirectory() as folder:
-        os.chmod(folder, 0o755)  # nginx's workers may be another user
-        nodes = ClusterNodes(Path(folder), redis)
+        Path(folder).chmod(0o755)  # nginx's workers may be another user
+        nodes = ClusterNodes(Path(folder), redis, grace)
         try:
             yield nodes
         finally:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from contextlib import AbstractAsyncContextManager
 
 import pytest
 
+from cluster_ground import Ground, ground
 from cluster_nodes import ClusterNodes, cluster_nodes
 from redis_server import COMMAND_WAIT, RedisServer, redis_server
 
@@ -35,3 +37,9 @@ def server(redis: RedisServer) -> RedisServer:
 
     asyncio.run(clear())
     return redis
+
+
+@pytest.fixture
+def nodes(server: RedisServer) -> AbstractAsyncContextManager[Ground]:
+    """Nodes at this Redis."""
+    return ground(server.socket)

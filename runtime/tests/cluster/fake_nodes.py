@@ -14,8 +14,8 @@ from typing import Any, cast
 from fake_responder import FakeResponder
 from longwire.cluster.cluster_handler import ClusterHandler
 from longwire.cluster.forwarding import Forwarder
-from longwire.cluster.nodes import Place
-from longwire.cluster.signatures import SignatureVerifier, Signer
+from longwire.cluster.nodes import NodeStatus
+from longwire.cluster.signatures import Signatures
 from longwire.cluster.traffic import PeersHandler
 from longwire.counters import RuntimeCounters
 from longwire.sessions.session import Session
@@ -43,19 +43,19 @@ class FakeOwnership:
     """Where sessions are, as a test says; None: nowhere; an exception is raised."""
 
     def __init__(self) -> None:
-        self.place: Place | Exception | None = None
+        self.place: NodeStatus | Exception | None = None
         self.finds = 0
         self.take_overs = 0
         self.take: Callable[[str], Awaitable[bool]] | None = None
 
-    async def find(self, session_id: str) -> Place | None:
+    async def find(self, session_id: str) -> NodeStatus | None:
         self.finds += 1
         await asyncio.sleep(0)
         if isinstance(self.place, Exception):
             raise self.place
         return self.place
 
-    async def take_over(self, session_id: str, found: Place) -> Session | None:
+    async def take_over(self, session_id: str, found: NodeStatus) -> Session | None:
         self.take_overs += 1
         if self.take is None:
             return None
@@ -77,9 +77,8 @@ class Node:
         self.seen: list[Request] = []
         self._serve = local
         self.alive = True  # the other one, as this one knows it
-        self.forwarder = Forwarder(
-            Signer(KEY, label, time.time), LIMITS, self.lives, head_seconds=0.3, look_seconds=0.1
-        )
+        signatures = Signatures(KEY, label, self.incarnation, time.time)
+        self.forwarder = Forwarder(signatures, LIMITS, self.lives, head_seconds=0.3, look_seconds=0.1)
         self.public = ClusterHandler(
             self.local,
             self.sessions,
@@ -89,12 +88,11 @@ class Node:
             node=label,
             incarnation=self.incarnation,
         )
-        verifier = SignatureVerifier(KEY, label, self.incarnation, time.time)
         self.refused: Counter[str] = Counter()
-        self.peers = PeersHandler(self.local, self.sessions, verifier, self.refused)
-        self.place = Place(label, self.incarnation, "", True)
+        self.peers = PeersHandler(self.local, self.sessions, signatures, self.refused)
+        self.place = NodeStatus(label, True, "", self.incarnation)
 
-    async def lives(self, _: Place) -> bool:
+    async def lives(self, _: NodeStatus) -> bool:
         return self.alive
 
     def local(self, request: Request, responder: Responder) -> None:

@@ -40,7 +40,7 @@ async def test_a_killed_nodes_stream_goes_on_at_the_other(
         owner = session.headers["Mcp-Session-Id"][:2]
         async with session.stream(counting(60, stay=True)) as stream:
             found, last = await take(stream, 7)
-            cluster.kill(owner)
+            cluster[owner].kill()
         began = time.monotonic()
         async with session.resume(last) as stream:
             found += (await take(stream, 1))[0]
@@ -55,7 +55,7 @@ async def test_a_killed_nodes_stream_goes_on_at_the_other(
         assert said == list(range(1, len(said) + 1))
         assert found[-1] == {"jsonrpc": "2.0", "id": 1, "error": LOST}
         # It is the other node's now, and the first one's when that is back and asked.
-        cluster.start(owner)
+        cluster[owner].start()
         for place in (front, cluster["n1"], cluster["n2"]):
             there = await at(session, place)
             assert (await there.post(call(2, "recall"))).status_code == 200
@@ -71,7 +71,7 @@ async def test_the_official_client_goes_on_by_itself(cluster: ClusterNodes) -> N
 
     async def kill_when_enough() -> None:
         await heard.enough.wait()
-        await anyio.to_thread.run_sync(cluster.kill, ids[0][:2])
+        await anyio.to_thread.run_sync(cluster[ids[0][:2]].kill)
 
     async def talk(session: ClientSession) -> None:
         await session.initialize()
@@ -103,14 +103,14 @@ async def test_calls_that_another_node_passed_on_are_answered(cluster: ClusterNo
         there = await at(session, two)
         async with there.stream(counting(10, stay=True)) as stream:
             found, last = await take(stream, 5)
-            cluster.kill("n1")
+            cluster["n1"].kill()
             found += [event.message async for event in stream if event.message]  # it ends
         async with there.resume(last) as stream:
             again = await rest(stream)
         assert again[-1]["error"] == LOST
         # All at once, after another kill, cause one take-over.
-        cluster.start("n1")
-        cluster.kill("n2")
+        cluster["n1"].start()
+        cluster["n2"].kill()
         back = await at(session, one)
         answers: list[Any] = []
 

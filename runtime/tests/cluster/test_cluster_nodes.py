@@ -79,7 +79,7 @@ async def test_a_session_is_its_principals_at_every_node(cluster: ClusterNodes) 
         session = await open_session(one.url, http)
         for killed in (False, True):
             if killed:
-                cluster.kill("n1")
+                cluster["n1"].kill()
             stolen = await strangers.post(two.url, json=call(1, "recall"), headers=session.headers)
             assert stolen.status_code == 404
             assert (await strangers.delete(two.url, headers=session.headers)).status_code == 404

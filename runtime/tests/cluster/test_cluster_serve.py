@@ -15,11 +15,12 @@ pytest.importorskip("redis", reason="the extra 'cluster' is not installed")
 
 from mcp import Client
 
-from cluster_nodes import EXAMPLES, SECRET, free_port, needs_nginx, start_nginx
+from cluster_nodes import EXAMPLES, SECRET, needs_nginx, nginx
 from longwire.guard.oauth.resource_server import METADATA
 from oauth_ground import ISSUER, key_set, private_key, public_jwk
 from raw_http import ACCEPT, HELLO, http_client
 from redis_server import needs_redis, redis_server
+from restarts import free_port
 from served_program import LONGWIRE, ServedProgram, environment, longwire_server
 
 pytestmark = [needs_nginx, needs_redis]
@@ -57,10 +58,15 @@ def two_nodes() -> Iterator[tuple[dict[str, ServedProgram], str]]:
             stack.callback(server.process.kill)
         for server, _ in found.values():
             server.where("peers")
-        nginx, url = start_nginx(folder, *(port for _, port in found.values()))
-        stack.callback(nginx.wait)
-        stack.callback(nginx.terminate)
+        url = stack.enter_context(nginx(folder, *(port for _, port in found.values())))
         yield {label: server for label, (server, _) in found.items()}, url
+
+
+def behind_nginx(stack: ExitStack, folder: Path, *options: str) -> str:
+    """The URL of nginx in front of a server alone."""
+    server = stack.enter_context(longwire_server(folder, *options))
+    port = int(server.where("http").where.rsplit(":", 1)[1].split("/")[0])
+    return stack.enter_context(nginx(folder, port, port))
 
 
 WORKER = ("--worker-command", f"{sys.executable} {EXAMPLES.parent}/workers/python/worker.py")
@@ -93,11 +99,7 @@ async def test_clients_find_the_authorization_server_behind_nginx() -> None:
         keys = folder / "keys.json"
         keys.write_bytes(key_set(public_jwk(private_key("ES256"), "ES256", "one")))
         oauth = ("--oauth-issuer", ISSUER, "--oauth-jwks", str(keys), "--oauth-resource", RESOURCE)
-        server = stack.enter_context(longwire_server(folder, "--http", "0", *oauth, *WORKER))
-        port = int(server.where("http").where.rsplit(":", 1)[1].split("/")[0])
-        nginx, url = start_nginx(folder, port, port)
-        stack.callback(nginx.wait)
-        stack.callback(nginx.terminate)
+        url = behind_nginx(stack, folder, "--http", "0", *oauth, *WORKER)
         with anyio.fail_after(SOON):
             async with http_client() as http:
                 refused = await http.post(url, json=HELLO, headers=ACCEPT)
@@ -119,11 +121,7 @@ async def test_who_guesses_behind_nginx_locks_nobody_else_out() -> None:
         tokens.write_text(f"alice {alice}\n")
         tokens.chmod(0o600)
         trust = ("--trusted-proxy", "127.0.0.1", "--token-file", str(tokens))
-        server = stack.enter_context(longwire_server(folder, "--http", "0", *trust, *WORKER))
-        port = int(server.where("http").where.rsplit(":", 1)[1].split("/")[0])
-        nginx, url = start_nginx(folder, port, port)
-        stack.callback(nginx.wait)
-        stack.callback(nginx.terminate)
+        url = behind_nginx(stack, folder, "--http", "0", *trust, *WORKER)
 
         async def status(token: str, client: str) -> int:
             # As from a further proxy on this machine, whose client that is.

@@ -12,12 +12,13 @@ from typing import Any
 
 import pytest
 
+from cluster_ground import until
 from fake_nodes import LIMITS, SESSION, Node, answered, ask, get, hello, pair, post
 from fake_responder import FakeResponder
 from longwire.cluster import cluster_handler
 from longwire.cluster.cluster_handler import ClusterHandler
 from longwire.cluster.forwarding import Forwarder
-from longwire.cluster.signatures import FORWARDED, Signer
+from longwire.cluster.signatures import FORWARDED, Signatures
 from longwire.errors import ClusterUnavailable
 from longwire.principals.principal import Holders, Principal
 from longwire.sessions.session import LOST_CALL
@@ -84,12 +85,6 @@ class Streaming:
     def send(self, events: bytes) -> None:
         assert self.responder is not None
         self.responder.send(events)
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(30):
-        while not condition():
-            await asyncio.sleep(0.002)
 
 
 async def test_events_come_one_by_one_and_the_end_with_them() -> None:
@@ -231,7 +226,7 @@ async def test_a_session_that_moved_is_looked_for_again() -> None:
 
 async def test_a_node_that_is_not_trusted_is_told_apart(caplog: pytest.LogCaptureFixture) -> None:
     async with pair(hello) as (one, other):
-        forwarder = Forwarder(Signer(b"x" * 32, "b", time.time), LIMITS, one.lives)
+        forwarder = Forwarder(Signatures(b"x" * 32, "b", "x", time.time), LIMITS, one.lives)
         handler = ClusterHandler(
             one.local, one.sessions, one.ownership, forwarder, one.counters, node="b", incarnation="life"
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cluster_ground import LEASE, ground, lease_ended, lease_forgotten, until
+from cluster_ground import LEASE, Ground, ground, lease_ended, lease_forgotten, until
 from cluster_nodes import free_port
 from longwire.cluster.nodes import Nodes
 from longwire.cluster.redis_link import open_redis
@@ -14,24 +14,22 @@ from redis_server import COMMAND_WAIT, RedisServer, needs_redis, redis_server
 pytestmark = needs_redis
 
 
-async def test_a_second_node_with_the_same_label_is_refused(server: RedisServer) -> None:
-    async with ground(server.socket) as nodes:
+async def test_a_second_node_with_the_same_label_is_refused(nodes: Ground) -> None:
+    await nodes.node("a")
+    with pytest.raises(SettingsError, match="label 'a' is running already, at http://127"):
         await nodes.node("a")
-        with pytest.raises(SettingsError, match="label 'a' is running already, at http://127"):
-            await nodes.node("a")
 
 
-async def test_a_node_with_another_secret_is_refused_while_others_live(server: RedisServer) -> None:
-    async with ground(server.socket) as nodes:
-        a = await nodes.node("a", secret="11")
-        same = await nodes.node("b", secret="11")
-        assert (same.nodes.living, same.nodes.problem) == (2, None)
-        with pytest.raises(SettingsError, match=r"secret is another than that of the node '[ab]'.* http"):
-            await nodes.node("c", secret="22")
-        await a.ownership.release_all()
-        await same.kill()
-        new = await nodes.node("c", secret="22")  # waits for the lease of the dead one
-        assert new.nodes.living == 1
+async def test_a_node_with_another_secret_is_refused_while_others_live(nodes: Ground) -> None:
+    a = await nodes.node("a", secret="11")
+    same = await nodes.node("b", secret="11")
+    assert (same.nodes.living, same.nodes.problem) == (2, None)
+    with pytest.raises(SettingsError, match=r"secret is another than that of the node '[ab]'.* http"):
+        await nodes.node("c", secret="22")
+    await a.ownership.release_all()
+    await same.kill()
+    new = await nodes.node("c", secret="22")  # waits for the lease of the dead one
+    assert new.nodes.living == 1
 
 
 async def test_operators_are_told_why_leases_are_not_known(server: RedisServer) -> None:
@@ -51,57 +49,53 @@ async def test_operators_are_told_why_leases_are_not_known(server: RedisServer) 
         assert "doesn't answer" in str(a.nodes.problem)
 
 
-async def test_a_node_that_was_killed_can_start_again_at_once(server: RedisServer) -> None:
-    async with ground(server.socket) as nodes:
-        first = await nodes.node("a")
-        await first.kill()
-        again = await nodes.node("a")  # waits for the lease of the dead one
-        assert again.nodes.incarnation != first.nodes.incarnation
-        assert again.nodes.holds_lease
+async def test_a_node_that_was_killed_can_start_again_at_once(nodes: Ground) -> None:
+    first = await nodes.node("a")
+    await first.kill()
+    again = await nodes.node("a")  # waits for the lease of the dead one
+    assert again.nodes.incarnation != first.nodes.incarnation
+    assert again.nodes.holds_lease
 
 
-async def test_operators_see_all_nodes(server: RedisServer) -> None:
-    async with ground(server.socket) as nodes:
-        a, b, c = [await nodes.node(label) for label in "abc"]
-        await b.kill()
-        await lease_ended(a, "b")
-        await c.ownership.release_all()
-        found = await a.nodes.statuses()
-        assert [(status.label, status.alive) for status in found] == [("a", True), ("b", False)]
-        assert found[0].address == a.nodes.address
-        assert found[0].incarnation == a.nodes.incarnation
-        assert abs(found[0].since - a.link.now()) < 60
+async def test_operators_see_all_nodes(nodes: Ground) -> None:
+    a, b, c = [await nodes.node(label) for label in "abc"]
+    await b.kill()
+    await lease_ended(a, "b")
+    await c.ownership.release_all()
+    found = await a.nodes.statuses()
+    assert [(status.label, status.alive) for status in found] == [("a", True), ("b", False)]
+    assert found[0].address == a.nodes.address
+    assert found[0].incarnation == a.nodes.incarnation
+    assert abs(found[0].since - a.link.now()) < 60
 
 
-async def test_a_node_knows_that_it_lost_its_lease(server: RedisServer) -> None:
-    async with ground(server.socket) as nodes:
-        a = await nodes.node("a")
-        returns: list[bool] = []
-        a.nodes.on_return(lambda forgot, _: returns.append(forgot))
-        assert a.nodes.holds_lease
-        a.gate.shut()
-        await until(lambda: not a.nodes.holds_lease)
-        await lease_forgotten(server, "a")
-        await a.gate.open()
-        await until(lambda: a.nodes.holds_lease)
-        await until(lambda: returns == [False])
+async def test_a_node_knows_that_it_lost_its_lease(nodes: Ground, server: RedisServer) -> None:
+    a = await nodes.node("a")
+    returns: list[bool] = []
+    a.nodes.on_return(lambda forgot, _: returns.append(forgot))
+    assert a.nodes.holds_lease
+    a.gate.shut()
+    await until(lambda: not a.nodes.holds_lease)
+    await lease_forgotten(server, "a")
+    await a.gate.open()
+    await until(lambda: a.nodes.holds_lease)
+    await until(lambda: returns == [False])
 
 
 async def test_a_node_whose_place_was_taken_does_not_fight_for_it(
-    server: RedisServer, caplog: pytest.LogCaptureFixture
+    nodes: Ground, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async with ground(server.socket) as nodes:
-        first = await nodes.node("a")
-        session = await first.begin()
-        first.gate.shut()
-        second = await nodes.node("a")
-        await first.gate.open()
-        await until(lambda: "took this one's place" in caplog.text)
-        assert not first.nodes.holds_lease
-        assert second.nodes.holds_lease
-        assert await second.reach(session.id) is not None
-        session.log.notify(b"{}")
-        await until(lambda: session.ended == "moved")
+    first = await nodes.node("a")
+    session = await first.begin()
+    first.gate.shut()
+    second = await nodes.node("a")
+    await first.gate.open()
+    await until(lambda: "took this one's place" in caplog.text)
+    assert not first.nodes.holds_lease
+    assert second.nodes.holds_lease
+    assert await second.reach(session.id) is not None
+    session.log.notify(b"{}")
+    await until(lambda: session.ended == "moved")
 
 
 async def test_without_redis_a_node_does_not_start(caplog: pytest.LogCaptureFixture) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from fake_nodes import KEY, SESSION, Node, ask, hello, pair, post
 from fake_responder import FakeResponder
-from longwire.cluster.signatures import FORWARDED, Signer
+from longwire.cluster.signatures import FORWARDED, Signatures
 from longwire.principals.principal import Principal
 from longwire.wire.http.request import Request
 
@@ -18,7 +18,7 @@ async def test_forged_requests_are_refused_counted_and_not_served(caplog: pytest
     other = Node("a", hello)
     other.sessions.add(SESSION)
     request = post()
-    right = Signer(KEY, "b", time.time).header(request, "a", "a-life")
+    right = Signatures(KEY, "b", "x", time.time).header(request, "a", "a-life")
     for header in (None, "v1 nonsense", right[:-4] + "0000"):
         given = post(**({} if header is None else {FORWARDED: header}))
         found = FakeResponder()
@@ -39,7 +39,7 @@ async def test_forged_requests_are_refused_counted_and_not_served(caplog: pytest
 async def test_the_public_port_believes_no_signature() -> None:
     async with pair(hello) as (one, other):
         request = post()
-        signer = Signer(KEY, "c", time.time)
+        signer = Signatures(KEY, "c", "x", time.time)
         request.principal = Principal.of_token("root")
         header = signer.header(request, "b", "b-life")
         stranger = post(**{FORWARDED: header})

@@ -13,29 +13,17 @@ from typing import ClassVar
 import pytest
 import uvloop
 
+from cluster_ground import SOON, until
 from longwire.cluster.redis_address import MOST_CONNECTIONS, WAIT
 from longwire.cluster.redis_link import RedisLink, open_redis
 from longwire.errors import ClusterUnavailable, SettingsError
 from redis_server import COMMAND_WAIT, RedisServer, needs_redis, redis_server
-
-SOON = 30.0  # seconds
 
 
 @pytest.fixture
 def server() -> Iterator[RedisServer]:
     with redis_server() as running:
         yield running
-
-
-async def until(condition: Callable[[], object]) -> None:
-    async with asyncio.timeout(SOON):
-        while not condition():
-            await asyncio.sleep(0.01)
-
-
-async def gone(link: RedisLink) -> None:
-    """Wait until the link knows that Redis is gone."""
-    await until(lambda: not link.healthy)
 
 
 @needs_redis
@@ -218,7 +206,7 @@ async def test_redis_is_gone_as_long_as_it_loads_its_data(
     ):
         assert link.healthy
         redis.loading = True
-        await gone(link)
+        await until(lambda: not link.healthy)
         link.publish("news", b"hello")
         looks = redis.refused
         await until(lambda: redis.refused > looks + 1)

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from cluster_ground import LONG, Node, ground, lease_ended, lease_forgotten, listening, until
+from cluster_ground import LONG, Ground, Node, ground, lease_ended, lease_forgotten, listening, until
 from fake_responder import FakeResponder
-from longwire.cluster.nodes import Place
+from longwire.cluster.nodes import NodeStatus
 from longwire.errors import ClusterUnavailable
 from redis_server import RedisServer, needs_redis, redis_server
 
@@ -62,8 +62,7 @@ async def test_a_restart_with_the_data(server: RedisServer, caplog: pytest.LogCa
         server.start()
         await healed(a, b)
         await has_events(a, session.id, 5)
-        found = await b.ownership.find(born.id)
-        assert found is not None
+        found = await b.found(born.id)
         assert found.alive
         await a.kill()
         await lease_ended(b, "a")
@@ -74,128 +73,118 @@ async def test_a_restart_with_the_data(server: RedisServer, caplog: pytest.LogCa
     assert len(warned) <= 2  # one of a node; a is killed later
 
 
-async def test_a_restart_without_the_data(server: RedisServer) -> None:
-    async with ground(server.socket) as nodes:
-        a, b = await nodes.node("a"), await nodes.node("b")
-        session, get = await listening(a)
-        call = FakeResponder()
-        stream = session.log.open_request_stream("call")
-        stream.prime()
-        stream.attach(call)
-        await say(a, session.id, "1", "2")
-        server.kill()
-        server.forget()
-        server.start()
-        with pytest.raises(ClusterUnavailable):  # nobody says that it doesn't exist
-            for _ in range(200):
-                assert await b.ownership.find(session.id) is not None
-                await asyncio.sleep(0.001)
-            raise ClusterUnavailable("it was stored again before anybody asked")
-        await healed(a, b)
-        await has_events(b, session.id, 4)
-        await say(a, session.id, "3")
-        await a.kill()
-        await lease_ended(b, "a")
-        resumed = await b.resume(session.id, get.events[0].id)
-        await until(lambda: resumed.messages == ["1", "2", "3"])
-        again = await b.resume(session.id, call.events[0].id)
-        await until(lambda: again.ended)  # with an error: the call died with its node
+async def test_a_restart_without_the_data(nodes: Ground, server: RedisServer) -> None:
+    a, b = await nodes.node("a"), await nodes.node("b")
+    session, get = await listening(a)
+    call = FakeResponder()
+    stream = session.log.open_request_stream("call")
+    stream.prime()
+    stream.attach(call)
+    await say(a, session.id, "1", "2")
+    server.kill()
+    server.forget()
+    server.start()
+    with pytest.raises(ClusterUnavailable):  # nobody says that it doesn't exist
+        for _ in range(200):
+            assert await b.ownership.find(session.id) is not None
+            await asyncio.sleep(0.001)
+        raise ClusterUnavailable("it was stored again before anybody asked")
+    await healed(a, b)
+    await has_events(b, session.id, 4)
+    await say(a, session.id, "3")
+    await a.kill()
+    await lease_ended(b, "a")
+    resumed = await b.resume(session.id, get.events[0].id)
+    await until(lambda: resumed.messages == ["1", "2", "3"])
+    again = await b.resume(session.id, call.events[0].id)
+    await until(lambda: again.ended)  # with an error: the call died with its node
 
 
-async def test_a_single_session_that_redis_lost_is_stored_again(server: RedisServer) -> None:
-    async with ground(server.socket) as nodes:
-        a = await nodes.node("a")
-        session, _ = await listening(a)
-        await say(a, session.id, "1")
-        await a.link.call("DEL", a.link.key("session", session.id), a.link.key("events", session.id))
-        await say(a, session.id, "2")
-        await has_events(a, session.id, 3)
+async def test_a_single_session_that_redis_lost_is_stored_again(nodes: Ground) -> None:
+    a = await nodes.node("a")
+    session, _ = await listening(a)
+    await say(a, session.id, "1")
+    await a.link.call("DEL", a.link.key("session", session.id), a.link.key("events", session.id))
+    await say(a, session.id, "2")
+    await has_events(a, session.id, 3)
 
 
-async def test_redis_is_paused_for_longer_than_leases_last(server: RedisServer) -> None:
-    async with ground(server.socket) as nodes:
-        a, b = await nodes.node("a", lease=LONG), await nodes.node("b", lease=LONG)
-        session, get = await listening(a)
-        server.pause()
-        await until(lambda: not a.nodes.holds_lease and not b.link.healthy)
-        await say(a, session.id, "1")
-        await until(lambda: get.messages == ["1"])
-        found = Place("a", a.nodes.incarnation, a.nodes.address, alive=True)
-        with pytest.raises(ClusterUnavailable):
-            await b.ownership.take_over(session.id, found)
-        await asyncio.sleep(LONG)
-        server.go_on()
-        await until(lambda: b.link.healthy)
-        # All leases have ended meanwhile, but their nodes live.
-        with pytest.raises(ClusterUnavailable):
-            await b.ownership.take_over(session.id, found)
-        await healed(a, b)
-        await has_events(a, session.id, 2)
-        assert session.ended is None
-        assert session.id not in b.sessions
+async def test_redis_is_paused_for_longer_than_leases_last(nodes: Ground, server: RedisServer) -> None:
+    a, b = await nodes.node("a", lease=LONG), await nodes.node("b", lease=LONG)
+    session, get = await listening(a)
+    server.pause()
+    await until(lambda: not a.nodes.holds_lease and not b.link.healthy)
+    await say(a, session.id, "1")
+    await until(lambda: get.messages == ["1"])
+    found = NodeStatus("a", True, a.nodes.address, a.nodes.incarnation)
+    with pytest.raises(ClusterUnavailable):
+        await b.ownership.take_over(session.id, found)
+    await asyncio.sleep(LONG)
+    server.go_on()
+    await until(lambda: b.link.healthy)
+    # All leases have ended meanwhile, but their nodes live.
+    with pytest.raises(ClusterUnavailable):
+        await b.ownership.take_over(session.id, found)
+    await healed(a, b)
+    await has_events(a, session.id, 2)
+    assert session.ended is None
+    assert session.id not in b.sessions
 
 
-async def test_nobody_is_dead_because_redis_was_gone(server: RedisServer) -> None:
-    async with ground(server.socket) as nodes:
-        a, b = await nodes.node("a", lease=LONG), await nodes.node("b", lease=LONG)
-        session, _ = await listening(a)
-        a.gate.shut()
-        b.gate.shut()
-        for label in "ab":
-            await lease_forgotten(server, label)
-        await b.gate.open()
-        await until(lambda: b.link.healthy)
-        found = await b.ownership.find(session.id)
-        assert found is not None
-        assert not found.alive
-        taking = asyncio.create_task(b.ownership.take_over(session.id, found))
-        await asyncio.sleep(0.05)  # Redis answers a a little later
-        await a.gate.open()
-        with pytest.raises(ClusterUnavailable):
-            await taking
-        assert session.id in a.sessions
-        assert session.id not in b.sessions
+async def test_nobody_is_dead_because_redis_was_gone(nodes: Ground, server: RedisServer) -> None:
+    a, b = await nodes.node("a", lease=LONG), await nodes.node("b", lease=LONG)
+    session, _ = await listening(a)
+    a.gate.shut()
+    b.gate.shut()
+    for label in "ab":
+        await lease_forgotten(server, label)
+    await b.gate.open()
+    await until(lambda: b.link.healthy)
+    found = await b.found(session.id)
+    assert not found.alive
+    taking = asyncio.create_task(b.ownership.take_over(session.id, found))
+    await asyncio.sleep(0.05)  # Redis answers a a little later
+    await a.gate.open()
+    with pytest.raises(ClusterUnavailable):
+        await taking
+    assert session.id in a.sessions
+    assert session.id not in b.sessions
 
 
 @pytest.mark.parametrize("old_first", [False, True])
-async def test_the_newest_owner_wins_where_redis_forgot_who_it_was(
-    server: RedisServer, old_first: bool
-) -> None:
-    async with ground(server.socket) as nodes:
-        a, b = await nodes.node("a"), await nodes.node("b")
-        session, _ = await listening(a)
-        a.gate.shut()
-        await lease_ended(b, "a")
-        assert await b.reach(session.id) is not None
-        await say(b, session.id, "1")
-        await b.link.call("FLUSHALL")
-        if old_first:
-            b.gate.shut()
-            await a.gate.open()
-            await has_events(a, session.id, 1)  # of the old owner, who knows no better
-            await b.gate.open()
-        else:
-            await has_events(b, session.id, 2)
-            await a.gate.open()
-        await until(lambda: session.ended == "moved")
-        await has_events(b, session.id, 2)
-        assert session.id in b.sessions
-
-
-async def test_a_session_that_ended_elsewhere_is_not_made_again(server: RedisServer) -> None:
-    async with ground(server.socket) as nodes:
-        a, b = await nodes.node("a"), await nodes.node("b")
-        session, get = await listening(a)
-        a.gate.shut()
-        await until(lambda: not a.nodes.holds_lease)
-        await lease_ended(b, "a")
-        again = await b.reach(session.id)
-        assert again is not None
-        again.end("deleted")
-        await b.stored()
-        session.created -= 60  # it is an old one
-        session.log.notify(b"1")
+async def test_the_newest_owner_wins_where_redis_forgot_who_it_was(nodes: Ground, old_first: bool) -> None:
+    a, b = await nodes.node("a"), await nodes.node("b")
+    session, _ = await listening(a)
+    a.gate.shut()
+    await lease_ended(b, "a")
+    assert await b.reach(session.id) is not None
+    await say(b, session.id, "1")
+    await b.link.call("FLUSHALL")
+    if old_first:
+        b.gate.shut()
         await a.gate.open()
-        await until(lambda: session.ended == "moved")
-        assert get.ended
-        assert await b.ownership.find(session.id) is None
+        await has_events(a, session.id, 1)  # of the old owner, who knows no better
+        await b.gate.open()
+    else:
+        await has_events(b, session.id, 2)
+        await a.gate.open()
+    await until(lambda: session.ended == "moved")
+    await has_events(b, session.id, 2)
+    assert session.id in b.sessions
+
+
+async def test_a_session_that_ended_elsewhere_is_not_made_again(nodes: Ground) -> None:
+    a, b = await nodes.node("a"), await nodes.node("b")
+    session, get = await listening(a)
+    a.gate.shut()
+    await until(lambda: not a.nodes.holds_lease)
+    await lease_ended(b, "a")
+    again = await b.taken(session.id)
+    again.end("deleted")
+    await b.stored()
+    session.created -= 60  # it is an old one
+    session.log.notify(b"1")
+    await a.gate.open()
+    await until(lambda: session.ended == "moved")
+    assert get.ended
+    assert await b.ownership.find(session.id) is None

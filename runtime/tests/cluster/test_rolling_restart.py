@@ -5,10 +5,8 @@ Clients that resume lose no message and get none twice, and no call of theirs fa
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import AsyncIterator, Iterator
-from contextlib import ExitStack, asynccontextmanager, contextmanager
-from pathlib import Path
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 import anyio
@@ -20,10 +18,9 @@ from mcp import ClientSession
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 
-from cluster_nodes import free_port, needs_nginx, start_nginx
+from cluster_nodes import ClusterNodes, Node, cluster_nodes, needs_nginx
 from raw_http import RawSession, call, events, http_client, open_session
-from redis_server import needs_redis, redis_server
-from restarts import Restarts
+from redis_server import needs_redis
 
 SOON = 60.0  # seconds, after which the test gives up
 EACH = 6  # messages of each client between two restarts
@@ -34,38 +31,6 @@ pytestmark = [
     needs_nginx,
     pytest.mark.filterwarnings("ignore::mcp.shared.exceptions.MCPDeprecationWarning"),
 ]
-
-
-class Pair:
-    """Two nodes, and the URL of the proxy in front of them."""
-
-    def __init__(self, nodes: list[Restarts], url: str) -> None:
-        self.nodes = nodes
-        self.url = url
-
-    def roll(self, index: int) -> None:
-        """SIGTERM, and another process in its place."""
-        self.nodes[index].stop()
-        self.nodes[index].start()
-
-
-@contextmanager
-def pair() -> Iterator[Pair]:
-    with ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="longwire-rolling-")))
-        redis = stack.enter_context(redis_server())
-        (folder / "secret").write_text("0123456789abcdef" * 4)
-        (folder / "secret").chmod(0o600)
-        nodes = []
-        for label in ("n1", "n2"):
-            nodes.append(Restarts(redis.url, label, str(free_port()), str(folder / "secret")))
-            stack.callback(nodes[-1].close)
-        for node in nodes:
-            node.start()
-        nginx, url = start_nginx(folder, nodes[0].port, nodes[1].port)
-        stack.callback(nginx.wait)
-        stack.callback(nginx.terminate)
-        yield Pair(nodes, url)
 
 
 class Client:
@@ -143,38 +108,44 @@ async def official(url: str, client: OfficialClient) -> AsyncIterator[ClientSess
         yield session
 
 
+def roll(node: Node) -> None:
+    """SIGTERM, and another process in its place."""
+    node.stop()
+    node.start()
+
+
 async def test_a_rolling_restart_loses_nothing() -> None:
     clients: list[Any] = [*(RawClient() for _ in range(CLIENTS)), OfficialClient()]
     most = [10**9]
 
-    async def in_flight(nodes: Pair, http: httpx2.AsyncClient, index: int) -> None:
+    async def in_flight(nodes: ClusterNodes, http: httpx2.AsyncClient, label: str) -> None:
         """Restart a node that has a call to end. Other calls of its sessions wait meanwhile."""
-        raw = await open_session(nodes.nodes[index].url, http)
-        raw.url = nodes.url
+        raw = await open_session(nodes[label].url, http)
+        raw.url = nodes.front
         counting = call(1, "count", upto=150, stay=False)
         counting["params"]["_meta"] = {"progressToken": "t"}
         messages: list[dict[str, Any]] = []
         async with raw.stream(counting) as stream, anyio.create_task_group() as tasks:
             async for event in stream:
                 if event.message and not messages:
-                    tasks.start_soon(anyio.to_thread.run_sync, nodes.roll, index)
+                    tasks.start_soon(anyio.to_thread.run_sync, roll, nodes[label])
                 messages += [event.message] if event.message else []
         said = [found["params"]["progress"] for found in messages if "progress" in found.get("params", {})]
         assert said == list(range(1, 151))
         assert messages[-1]["result"]["structuredContent"] == {"counted": 150}
 
-    async def load(nodes: Pair, http: httpx2.AsyncClient, session: ClientSession) -> None:
+    async def load(nodes: ClusterNodes, http: httpx2.AsyncClient, session: ClientSession) -> None:
         async with anyio.create_task_group() as listening:
             async with anyio.create_task_group() as talking:
                 talking.start_soon(clients[-1].talk, session, most)
                 for client in clients[:-1]:
-                    raw = await open_session(nodes.url, http)
+                    raw = await open_session(nodes.front, http)
                     listening.start_soon(client.listen, raw)
                     talking.start_soon(client.talk, raw, most)
-                for index in (0, 1):
+                for label in ("n1", "n2"):
                     for client in clients:
                         await client.heard_up_to(len(client.heard) + EACH)
-                    await in_flight(nodes, http, index)
+                    await in_flight(nodes, http, label)
                 for client in clients:
                     await client.heard_up_to(len(client.heard) + EACH)
                 most[0] = 0
@@ -182,9 +153,11 @@ async def test_a_rolling_restart_loses_nothing() -> None:
                 await client.heard_up_to(client.said)
             listening.cancel_scope.cancel()
 
-    with pair() as nodes:
+    with cluster_nodes(grace=5.0) as nodes:
+        nodes.start_all()
+        nodes.start_nginx()
         with anyio.fail_after(SOON):
-            async with http_client() as http, official(nodes.url, clients[-1]) as session:
+            async with http_client() as http, official(nodes.front, clients[-1]) as session:
                 await load(nodes, http, session)
     for client in clients:
         assert client.problems == []

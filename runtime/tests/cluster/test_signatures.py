@@ -9,7 +9,7 @@ import pytest
 
 from fake_responder import FakeClock
 from longwire.cluster.cluster_settings import ClusterKeys, read_secret
-from longwire.cluster.signatures import FORWARDED, WINDOW, BadSignature, SignatureVerifier, Signer
+from longwire.cluster.signatures import FORWARDED, WINDOW, BadSignature, Signatures
 from longwire.errors import SettingsError
 from longwire.principals.principal import Principal
 from longwire.principals.rates import Rate
@@ -49,8 +49,8 @@ class Two:
 
     def __init__(self) -> None:
         self.clock = FakeClock(1_800_000_000.0)
-        self.signer = Signer(KEY, "a", self.clock)
-        self.verifier = SignatureVerifier(KEY, "b", "b1", self.clock)
+        self.signer = Signatures(KEY, "a", "x", self.clock)
+        self.verifier = Signatures(KEY, "b", "b1", self.clock)
 
     def signed(self, **changed: Any) -> Request:
         sent = request()
@@ -62,7 +62,7 @@ def two() -> Two:
     return Two()
 
 
-def word(verifier: SignatureVerifier, given: Request) -> str:
+def word(verifier: Signatures, given: Request) -> str:
     with pytest.raises(BadSignature) as error:
         verifier.check(given)
     assert "secret" not in str(error.value).replace("share one secret", "")
@@ -106,7 +106,7 @@ def test_everything_that_is_passed_on_is_signed(two: Two, change: str) -> None:
 def test_requests_without_a_signature_and_of_strangers_are_refused(two: Two) -> None:
     assert word(two.verifier, request(headers={"host": "b"})) == "unsigned"
     sent = request()
-    stranger = Signer(bytes(32), "a", two.clock)
+    stranger = Signatures(bytes(32), "a", "x", two.clock)
     assert word(two.verifier, arrived(sent, stranger.header(sent, "b", "b1"))) == "forged"
 
 
@@ -140,12 +140,12 @@ def test_nonces_are_remembered_as_long_as_their_requests_count(two: Two) -> None
 def test_a_request_is_for_one_node_in_one_life(two: Two) -> None:
     given = two.signed()
     for node, incarnation in (("b", "b2"), ("c", "b1")):
-        other = SignatureVerifier(KEY, node, incarnation, two.clock)
+        other = Signatures(KEY, node, incarnation, two.clock)
         assert word(other, given) == "misdirected"
 
 
 def test_a_node_with_the_same_label_is_refused(two: Two) -> None:
-    own = SignatureVerifier(KEY, "a", "a2", two.clock)
+    own = Signatures(KEY, "a", "a2", two.clock)
     sent = request()
     assert word(own, arrived(sent, two.signer.header(sent, "a", "a2"))) == "own"
 

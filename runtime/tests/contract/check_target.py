@@ -9,7 +9,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from longwire.contract.frames import FrameDecoder, FrameError, decode, encode
+from longwire.contract.frames import FrameDecoder, FrameError, decode
+from longwire.contract.writing import encode
 
 Answer = Callable[[dict[str, Any]], list[dict[str, Any]]]
 HELLO = {"mode": "mcp", "event": "hello", "contract": 1, "name": "odd", "version": "1", "max_in_flight": 4}

@@ -13,9 +13,9 @@ from longwire.contract.frames import (
     FrameError,
     check_values,
     decode,
-    encode,
     frame,
 )
+from longwire.contract.writing import encode
 
 _VALUES = st.dictionaries(
     st.text(),

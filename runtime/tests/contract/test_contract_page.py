@@ -11,8 +11,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from longwire.contract.check.run import CASES
-from longwire.contract.envelopes import ERROR_CLASSES
-from longwire.contract.schemas import SCHEMAS, Sender, bundle_text
+from longwire.contract.envelopes import ERROR_CLASSES, Sender, schemas, schemas_text
 from longwire.worker import App
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
@@ -37,7 +36,7 @@ def _meaning(field: dict[str, Any]) -> str:
 @pytest.mark.parametrize("sender", ["runtime", "worker"])
 def test_the_tables_are_those_of_the_schemas(sender: Sender) -> None:
     rows = []
-    for event, schema in SCHEMAS[sender].items():
+    for event, schema in schemas(sender).items():
         rows.append(f"| **`{event}`** | | | {schema['description']} |")
         for name, field in schema["properties"].items():
             if name not in ("mode", "event"):
@@ -57,7 +56,7 @@ def test_the_tables_of_errors_and_cases_are_those_of_the_code() -> None:
 
 @pytest.mark.parametrize("text", ENVELOPES)
 def test_every_envelope_of_the_page_fits(text: str) -> None:
-    errors = list(Draft202012Validator(json.loads(bundle_text())).iter_errors(json.loads(text)))
+    errors = list(Draft202012Validator(json.loads(schemas_text())).iter_errors(json.loads(text)))
     assert errors == []
 
 

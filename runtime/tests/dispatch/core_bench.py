@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -42,16 +42,6 @@ _NUMBER = {
     "required": ["n"],
     "additionalProperties": False,
 }
-
-
-def run(test: Callable[[], Coroutine[Any, Any, None]]) -> None:
-    """Run a test's coroutine, and fail rather than hang."""
-
-    async def limited() -> None:
-        async with asyncio.timeout(30):
-            await test()
-
-    asyncio.run(limited())
 
 
 class CoreBench(Bench):

@@ -1,30 +1,28 @@
 """A server program whose sessions outlive it: tools that count aloud, and a level that clients set.
 
-    python restart_server.py PORT STORE
-    python restart_server.py PORT REDIS NODE PEERS SECRET_FILE
+    python restart_server.py '{"port": PORT, "store": STORE}'
 
-The second form is a node of a cluster: Redis, the node's label, and its port for the others.
-For each line on its standard input it forks a process that serves until it is ended, and says so. Loading a
-server takes a second or more, and forking one that is loaded a moment.
+It prints its URL. cluster_program.py makes it a node of a cluster.
 """
 
 from __future__ import annotations
 
 import asyncio
-import os
+import json
 import sys
 import warnings
-from pathlib import Path
+from collections.abc import Callable
+from typing import Any
 
 import mcp_types as types
 import uvloop
 from mcp.shared.exceptions import MCPDeprecationWarning
 
 from longwire.cluster.cluster_node import joined
-from longwire.command.program import guarded
 from longwire.endpoints import Endpoint, Http, Peers
 from longwire.operations.logs import configure_logging
 from longwire.product.app import build_server
+from longwire.product.asking import AskingRules
 from longwire.product.catalog import Answer, Call, Catalog, Context, Method, Tool
 from longwire.server.serve import serve
 from longwire.settings import Settings
@@ -85,45 +83,27 @@ def catalog() -> Catalog:
     )
 
 
-def serve_once(port: int, store: str, node: str = "", peers: str = "", secret: str = "") -> None:
-    configure_logging()
-    server = build_server(catalog(), name="restart", version="1")
+def serve_one(
+    make: Callable[[Any], Catalog], settings: Settings, port: int, peers: int | None = None
+) -> None:
+    """Serve the catalog that is made for a node, or for None, until the process is ended."""
+    configure_logging("warning")
     endpoints: list[Endpoint] = [Http(Address(LOOPBACK, port))]
-    settings = Settings(store=store, grace=0.1)
-    if node:
-        endpoints.append(Peers(Address(LOOPBACK, int(peers))))
-        settings = Settings(
-            cluster_redis=store,
-            cluster_node=node,
-            cluster_address=f"http://{LOOPBACK}:{peers}",
-            cluster_secret_file=Path(secret),
-            grace=5.0,
-        )
+    if peers is not None:
+        endpoints.append(Peers(Address(LOOPBACK, peers)))
 
     async def run() -> None:
-        async with joined(settings) as cluster:
-            await serve(
-                server,
-                endpoints,
-                settings,
-                cluster=cluster,
-                on_ready=lambda opened: print(os.getpid(), opened[0].where, flush=True),
-            )
+        async with joined(settings) as node:
+            asking = None if node is None else AskingRules(keys=(node.keys.request_state,))
+            server = build_server(make(node), name="restart", version="1", asking=asking)
+            ready = lambda opened: print(opened[0].where, flush=True)  # noqa: E731
+            await serve(server, endpoints, settings, cluster=node, on_ready=ready)
 
+    warnings.simplefilter("ignore", MCPDeprecationWarning)  # the older era needs what the newer one dropped
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:  # as vmaf-mcp does
         runner.run(run())
 
 
-def main() -> None:
-    port, *others = sys.argv[1:]
-    for _ in sys.stdin:
-        child = os.fork()
-        if child == 0:
-            os._exit(guarded("restart", lambda: serve_once(int(port), *others) or 0))
-        os.waitpid(child, 0)
-        print("ended", flush=True)
-
-
 if __name__ == "__main__":
-    warnings.simplefilter("ignore", MCPDeprecationWarning)  # the older era needs what the newer one dropped
-    main()
+    asked = json.loads(sys.argv[1])
+    serve_one(lambda _: catalog(), Settings(store=asked["store"], grace=0.1), asked["port"])

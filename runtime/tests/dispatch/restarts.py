@@ -1,7 +1,8 @@
-"""A server process that is killed, and others that follow it on the same port and file."""
+"""Server processes that are killed or stopped, and others that follow them at the same port."""
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import socket
@@ -10,11 +11,12 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from prepared_programs import Program
 
-_PROGRAM = [sys.executable, str(Path(__file__).with_name("restart_server.py"))]
 _ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+_SOON = 30.0  # seconds
 
 
 def free_port() -> int:
@@ -26,28 +28,24 @@ def free_port() -> int:
 class Restarts:
     """One server process after the other."""
 
-    def __init__(self, store: str, *node: str) -> None:
-        """`node`: the label, the port for others and the secret of a node of a cluster, at that Redis."""
-        self.port = port = free_port()
-        self._program = Program(
-            [*_PROGRAM, str(port), store, *node],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            env=_ENVIRONMENT,
-        )
-        self.store = store
-        self._pid = 0
-        self.url = ""  # while a process serves
+    def __init__(self, script: Path, **asked: Any) -> None:
+        """`asked` is what the script is told."""
+        self.port = free_port()
+        self._command = [sys.executable, str(script), json.dumps({"port": self.port, **asked})]
+        self._program: Program | None = None  # that serves
+        self.url = f"http://127.0.0.1:{self.port}/mcp"
+
+    @property
+    def pid(self) -> int:
+        assert self._program is not None
+        return self._program.pid
 
     def start(self) -> str:
-        """Start a process; returns its URL."""
-        assert self._program.stdin is not None
-        self._program.stdin.write("\n")
-        self._program.stdin.flush()
-        found = self._line().split()
-        assert len(found) == 2, "the server did not start"
-        self._pid, self.url = int(found[0]), found[1]
+        """Start a process, unless one serves; returns its URL."""
+        if self._program is None:
+            self._program = Program(self._command, stdout=subprocess.PIPE, text=True, env=_ENVIRONMENT)
+            assert self._program.stdout is not None
+            assert self._program.stdout.readline().strip() == self.url, "the server did not start"
         return self.url
 
     def kill(self) -> None:
@@ -64,24 +62,21 @@ class Restarts:
         return self.start()
 
     def close(self) -> None:
-        if self.url:
+        if self._program is not None:
             self.kill()
-        with self._program as program:
-            program.kill()
 
     def _end(self, number: signal.Signals) -> None:
-        self.url = ""
-        os.kill(self._pid, number)
-        assert self._line() == "ended\n"
-
-    def _line(self) -> str:
-        assert self._program.stdout is not None
-        return self._program.stdout.readline()
+        assert self._program is not None
+        program, self._program = self._program, None
+        with program:
+            program.send_signal(number)
+            program.wait(_SOON)
 
 
 @contextmanager
 def restarts(folder: Path) -> Iterator[Restarts]:
-    server = Restarts(f"sqlite:{folder / 'sessions.sqlite'}")
+    script = Path(__file__).with_name("restart_server.py")
+    server = Restarts(script, store=f"sqlite:{folder / 'sessions.sqlite'}")
     try:
         yield server
     finally:

@@ -15,12 +15,12 @@ from mcp.server.runner import ServerRunner, modern_error_data
 from mcp_types import ListToolsResult, PaginatedRequestParams, Tool
 from mcp_types.version import KNOWN_PROTOCOL_VERSIONS
 
-from core_bench import ALICE, BOB, CoreBench, Timers, build_server, modern, running
+from core_bench import ALICE, BOB, CoreBench, Running, Timers, build_server, modern
 from effort import examples
 from fake_responder import FakeResponder
 from longwire.dispatch.connections import EnvelopeConnection
+from longwire.dispatch.core import OpenResponses
 from longwire.dispatch.fast_calls import FastCalls
-from longwire.dispatch.open_responses import Heartbeats
 from longwire.dispatch.stateless import SingleExchange
 from longwire.principals.principal import PRINCIPAL, Principal
 from longwire.wire.http.request import Request
@@ -57,7 +57,7 @@ _PARAMS = st.fixed_dictionaries(
 
 
 def _exchange(params: Any) -> SingleExchange:
-    core: Any = SimpleNamespace(later=Timers().later, heartbeats=Heartbeats(15))
+    core: Any = SimpleNamespace(later=Timers().later, open_responses=OpenResponses(15))
     message = PlainRequest(1, "tools/call", params)
     return SingleExchange(core, message, Request("POST", "/mcp"), FakeResponder())
 
@@ -97,47 +97,44 @@ def test_a_fast_answer_has_the_bytes_of_the_long_way(version: str) -> None:
     assert ways == ({True, False} if version >= "2025-06-18" else {False})
 
 
-async def test_middleware_sees_what_the_handler_sees_and_what_is_sent() -> None:
-    async with running() as served:
-        seen: list[Any] = []
+async def test_middleware_sees_what_the_handler_sees_and_what_is_sent(served: Running) -> None:
+    seen: list[Any] = []
 
-        async def watching(context: Any, call_next: Any) -> Any:
-            result = await call_next(context)
-            if context.method == "tools/call":
-                seen.append((context.request_id, context.meta, dict(context.params), result))
-            return result
+    async def watching(context: Any, call_next: Any) -> Any:
+        result = await call_next(context)
+        if context.method == "tools/call":
+            seen.append((context.request_id, context.meta, dict(context.params), result))
+        return result
 
-        served.server.middleware.append(watching)
-        client = served.client.begin()
-        params = {"name": "plain", "arguments": {"text": "a"}, "_meta": {"progressToken": 3, "own": 1}}
-        answer = client.post({"jsonrpc": "2.0", "id": "x", "method": "tools/call", "params": params})
-        ((request_id, meta, given_params, result),) = seen
-        assert (request_id, given_params) == ("x", params)
-        assert meta == {"progress_token": 3, "own": 1}
-        assert json.loads(answer.body)["result"] == result
+    served.server.middleware.append(watching)
+    client = served.client.begin()
+    params = {"name": "plain", "arguments": {"text": "a"}, "_meta": {"progressToken": 3, "own": 1}}
+    answer = client.post({"jsonrpc": "2.0", "id": "x", "method": "tools/call", "params": params})
+    ((request_id, meta, given_params, result),) = seen
+    assert (request_id, given_params) == ("x", params)
+    assert meta == {"progress_token": 3, "own": 1}
+    assert json.loads(answer.body)["result"] == result
 
 
-async def test_middleware_may_change_parameters_and_answer_by_itself() -> None:
-    async with running() as served:
+async def test_middleware_may_change_parameters_and_answer_by_itself(served: Running) -> None:
+    async def changing(context: Any, call_next: Any) -> Any:
+        if context.method != "tools/call":
+            return await call_next(context)
+        if context.params["name"] == "own":
+            return {"content": [], "isError": True}
+        params = {**context.params, "arguments": {"text": "changed"}}
+        return await call_next(replace(context, params=params))
 
-        async def changing(context: Any, call_next: Any) -> Any:
-            if context.method != "tools/call":
-                return await call_next(context)
-            if context.params["name"] == "own":
-                return {"content": [], "isError": True}
-            params = {**context.params, "arguments": {"text": "changed"}}
-            return await call_next(replace(context, params=params))
-
-        served.server.middleware.append(changing)
-        client = served.client.begin()
-        call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "plain"}}
-        result = json.loads(client.post(call).body)["result"]
-        assert result["structuredContent"]["text"] == "changed"
-        own = {**call, "params": {"name": "own"}}
-        answer = client.post(own)
-        while not answer.gone:
-            await asyncio.sleep(0)
-        assert json.loads(answer.body)["result"] == {"content": [], "isError": True}
+    served.server.middleware.append(changing)
+    client = served.client.begin()
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "plain"}}
+    result = json.loads(client.post(call).body)["result"]
+    assert result["structuredContent"]["text"] == "changed"
+    own = {**call, "params": {"name": "own"}}
+    answer = client.post(own)
+    while not answer.gone:
+        await asyncio.sleep(0)
+    assert json.loads(answer.body)["result"] == {"content": [], "isError": True}
 
 
 @pytest.mark.parametrize("version", ["2025-11-25", "2026-07-28"])

@@ -71,37 +71,35 @@ async def test_rates_are_the_principals_whatever_the_session(era: str) -> None:
         assert (await ask(served, era, ALICE, call(1, "turns"))).status == 200
 
 
-async def test_what_a_token_opened_ends_with_it_and_the_session_stays() -> None:
-    async with running() as served:
-        leaked = of(served, replace(ALICE, proof=b"leaked")).begin()
-        kept = of(served, replace(ALICE, proof=b"kept"))
-        kept.headers = leaked.headers
-        old_get, new_get = leaked.get(), kept.get()
-        old_call, new_call = leaked.post(call(1, "wait")), kept.post(call(2, "wait"))
-        alone = of(served, leaked.principal).stateless(call(3, "wait"))
-        await served.bench.started.reaches(3)
-        served.core.end_gone(Holders(proofs=frozenset({b"leaked"})))
-        await served.bench.cancelled.reaches(2)
-        for responder in (old_get, old_call, alone):
-            await over(responder)
-        assert not new_get.ended
-        assert not new_call.ended
-        assert (await over(kept.post(call(4)))).status == 200
-        served.core.end_gone(Holders(frozenset({ALICE.key})))
-        await over(new_call)
+async def test_what_a_token_opened_ends_with_it_and_the_session_stays(served: Running) -> None:
+    leaked = of(served, replace(ALICE, proof=b"leaked")).begin()
+    kept = of(served, replace(ALICE, proof=b"kept"))
+    kept.headers = leaked.headers
+    old_get, new_get = leaked.get(), kept.get()
+    old_call, new_call = leaked.post(call(1, "wait")), kept.post(call(2, "wait"))
+    alone = of(served, leaked.principal).stateless(call(3, "wait"))
+    await served.bench.started.reaches(3)
+    served.core.end_gone(Holders(proofs=frozenset({b"leaked"})))
+    await served.bench.cancelled.reaches(2)
+    for responder in (old_get, old_call, alone):
+        await over(responder)
+    assert not new_get.ended
+    assert not new_call.ended
+    assert (await over(kept.post(call(4)))).status == 200
+    served.core.end_gone(Holders(frozenset({ALICE.key})))
+    await over(new_call)
 
 
-async def test_what_a_principal_has_open_ends_with_it() -> None:
-    async with running() as served:
-        alice, bob = of(served, ALICE).begin(), of(served, BOB).begin()
-        alices, bobs = alice.get(), bob.get()
-        in_session, alone = alice.post(call(1, "wait")), of(served, ALICE).stateless(call(1, "wait"))
-        await served.bench.started.reaches(2)
-        served.core.end_gone(Holders(frozenset({ALICE.key})))
-        await served.bench.cancelled.reaches(2)
-        for responder in (alices, alone, in_session):
-            await over(responder)
-        assert not bobs.ended
-        assert alice.post(call(2)).status == 404
-        assert (await over(bob.post(call(2)))).status == 200
-        assert len(served.sessions) == 1
+async def test_what_a_principal_has_open_ends_with_it(served: Running) -> None:
+    alice, bob = of(served, ALICE).begin(), of(served, BOB).begin()
+    alices, bobs = alice.get(), bob.get()
+    in_session, alone = alice.post(call(1, "wait")), of(served, ALICE).stateless(call(1, "wait"))
+    await served.bench.started.reaches(2)
+    served.core.end_gone(Holders(frozenset({ALICE.key})))
+    await served.bench.cancelled.reaches(2)
+    for responder in (alices, alone, in_session):
+        await over(responder)
+    assert not bobs.ended
+    assert alice.post(call(2)).status == 404
+    assert (await over(bob.post(call(2)))).status == 200
+    assert len(served.sessions) == 1

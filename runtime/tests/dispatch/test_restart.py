@@ -67,7 +67,7 @@ async def rest(stream: AsyncIterator[Event]) -> list[dict[str, Any]]:
 
 @asynccontextmanager
 async def raw(server: Restarts) -> AsyncIterator[RawSession]:
-    url = server.url or server.start()
+    url = server.start()
     with anyio.fail_after(SOON):
         async with http_client() as http:
             yield await open_session(url, http)
@@ -213,7 +213,7 @@ async def test_the_official_client_resumes_by_itself(
 
     with anyio.fail_after(SOON):
         async with (
-            streamable_http_client(server.url or server.start()) as (read, write),
+            streamable_http_client(server.start()) as (read, write),
             ClientSession(read, write, logging_callback=heard.logged) as session,
         ):
             await talk(session)

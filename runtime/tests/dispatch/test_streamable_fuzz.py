@@ -9,10 +9,11 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from core_bench import BOB, CoreClient, call, modern, run, running, until
+from core_bench import BOB, CoreClient, Running, call, modern, running, until
 from fake_responder import FakeResponder
 from longwire.settings import WireLimits
 from raw_http import ACCEPT, HELLO
+from transport_bench import run
 
 _IDS = st.sampled_from([0, 1, "1", 7, "a", None, True, 1.5, -3])
 _TOOLS = st.sampled_from(
@@ -112,8 +113,7 @@ def test_every_request_is_answered_once(requests: list[Any], bare: bool) -> None
     run(main)
 
 
-async def test_the_corpus_has_requests_that_are_right() -> None:
+async def test_the_corpus_has_requests_that_are_right(served: Running) -> None:
     """Or the test above would hold for a core that refuses everything."""
-    async with running() as served:
-        assert served.client.begin().post(call(1, "plain"), {"accept": "*/*"}).status == 200
-        assert served.client.post(HELLO, ACCEPT).status == 200
+    assert served.client.begin().post(call(1, "plain"), {"accept": "*/*"}).status == 200
+    assert served.client.post(HELLO, ACCEPT).status == 200

@@ -18,34 +18,31 @@ from longwire.settings import Settings, WireLimits
 from raw_http import HELLO
 
 
-async def test_a_session_is_only_for_who_began_it() -> None:
-    async with running() as served:
-        client = served.client.begin()
-        thief = CoreClient(served.core, BOB)
-        thief.headers = dict(client.headers)
-        for answer in (thief.post(call(1, "plain")), thief.get(), thief.send("DELETE")):
-            assert (answer.status, reply_of(answer)["error"]["message"]) == (404, "Session not found")
-        assert client.post(call(1, "plain")).status == 200
+async def test_a_session_is_only_for_who_began_it(served: Running) -> None:
+    client = served.client.begin()
+    thief = CoreClient(served.core, BOB)
+    thief.headers = dict(client.headers)
+    for answer in (thief.post(call(1, "plain")), thief.get(), thief.send("DELETE")):
+        assert (answer.status, reply_of(answer)["error"]["message"]) == (404, "Session not found")
+    assert client.post(call(1, "plain")).status == 200
 
 
-async def test_the_header_names_the_version_that_was_agreed_on() -> None:
-    async with running() as served:
-        client = served.client.begin("2025-06-18")
-        wrong = {"MCP-Protocol-Version": "2025-11-25"}
-        for answer in (client.post(call(1), wrong), client.send("GET", headers=wrong)):
-            assert answer.status == 400
-            sentence = reply_of(answer)["error"]["message"]
-            assert "2025-06-18" in sentence
-            assert "2025-11-25" in sentence
-        assert client.post(call(1, "plain"), {"MCP-Protocol-Version": None}).status == 200
+async def test_the_header_names_the_version_that_was_agreed_on(served: Running) -> None:
+    client = served.client.begin("2025-06-18")
+    wrong = {"MCP-Protocol-Version": "2025-11-25"}
+    for answer in (client.post(call(1), wrong), client.send("GET", headers=wrong)):
+        assert answer.status == 400
+        sentence = reply_of(answer)["error"]["message"]
+        assert "2025-06-18" in sentence
+        assert "2025-11-25" in sentence
+    assert client.post(call(1, "plain"), {"MCP-Protocol-Version": None}).status == 200
 
 
-async def test_a_session_begins_only_once() -> None:
-    async with running() as served:
-        client = served.client.begin()
-        assert client.post(HELLO).status == 400
-        assert client.post(HELLO, {"Mcp-Session-Id": "0" * 32}).status == 404
-        assert len(served.sessions) == 1
+async def test_a_session_begins_only_once(served: Running) -> None:
+    client = served.client.begin()
+    assert client.post(HELLO).status == 400
+    assert client.post(HELLO, {"Mcp-Session-Id": "0" * 32}).status == 404
+    assert len(served.sessions) == 1
 
 
 @pytest.mark.parametrize(
@@ -56,26 +53,24 @@ async def test_a_session_begins_only_once() -> None:
         {"jsonrpc": "2.0", "id": 1, "result": {}},
     ],
 )
-async def test_nothing_but_a_handshake_begins_one(message: dict[str, Any]) -> None:
-    async with running() as served:
-        answer = served.client.post(message)
-        assert (answer.status, answer.headers) == (400, {})
-        assert reply_of(answer)["error"]["message"] == "Bad Request: Missing session ID"
-        assert len(served.sessions) == served.counters.sessions_created == 0
+async def test_nothing_but_a_handshake_begins_one(served: Running, message: dict[str, Any]) -> None:
+    answer = served.client.post(message)
+    assert (answer.status, answer.headers) == (400, {})
+    assert reply_of(answer)["error"]["message"] == "Bad Request: Missing session ID"
+    assert len(served.sessions) == served.counters.sessions_created == 0
 
 
-async def test_ending_a_session_stops_its_work() -> None:
-    async with running() as served:
-        client = served.client.begin()
-        streaming, waiting = client.post(call(7, "wait"), EVENTS_FIRST), client.post(call(8, "wait"))
-        get = client.get()
-        await served.bench.started.reaches(2)
-        assert client.send("DELETE").status == 200
-        await served.bench.cancelled.reaches(2)
-        await until(lambda: waiting.gone)
-        assert (streaming.gone, get.gone, waiting.status) == (True, True, 404)
-        assert "the session ended before the request did" in waiting.body.decode()
-        assert client.send("DELETE").status == client.post(call(9)).status == 404
+async def test_ending_a_session_stops_its_work(served: Running) -> None:
+    client = served.client.begin()
+    streaming, waiting = client.post(call(7, "wait"), EVENTS_FIRST), client.post(call(8, "wait"))
+    get = client.get()
+    await served.bench.started.reaches(2)
+    assert client.send("DELETE").status == 200
+    await served.bench.cancelled.reaches(2)
+    await until(lambda: waiting.gone)
+    assert (streaming.gone, get.gone, waiting.status) == (True, True, 404)
+    assert "the session ended before the request did" in waiting.body.decode()
+    assert client.send("DELETE").status == client.post(call(9)).status == 404
 
 
 async def test_a_session_that_nobody_uses_ends_with_its_work() -> None:
@@ -109,23 +104,22 @@ async def test_a_full_table_makes_room_by_ending_an_idle_session() -> None:
         await until(lambda: first.gone and second.gone)
 
 
-async def test_what_handlers_leave_for_the_end_of_a_session_is_done() -> None:
-    async with running() as served:
-        done: list[str] = []
+async def test_what_handlers_leave_for_the_end_of_a_session_is_done(served: Running) -> None:
+    done: list[str] = []
 
-        async def leaving(context: Any, call_next: Any) -> Any:
-            connection = context.session  # the SDK's own way to a connection is private
-            done.append(connection.protocol_version)
-            return await call_next(context)
+    async def leaving(context: Any, call_next: Any) -> Any:
+        connection = context.session  # the SDK's own way to a connection is private
+        done.append(connection.protocol_version)
+        return await call_next(context)
 
-        served.server.middleware.append(leaving)
-        client = served.client.begin()
-        session = next(iter(served.sessions))
-        client.post(call(1, "plain"))
-        session.connection.exit_stack.callback(done.append, "cleaned up")
-        client.send("DELETE")
-        await until(lambda: "cleaned up" in done)
-        assert session.connection is None
+    served.server.middleware.append(leaving)
+    client = served.client.begin()
+    session = next(iter(served.sessions))
+    client.post(call(1, "plain"))
+    session.connection.exit_stack.callback(done.append, "cleaned up")
+    client.send("DELETE")
+    await until(lambda: "cleaned up" in done)
+    assert session.connection is None
 
 
 async def test_a_client_over_its_limit_is_told_when_to_come_back() -> None:

@@ -11,7 +11,7 @@ import pytest
 from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS
 
-from core_bench import CoreBench, CoreClient, call, modern, reply_of, result_of, running, until
+from core_bench import CoreBench, CoreClient, Running, call, modern, reply_of, result_of, running, until
 from fake_responder import FakeResponder
 from longwire.guard.access import Access
 from longwire.http_runtime import http_runtime
@@ -31,24 +31,22 @@ def with_token(message: dict[str, Any], token: Any = "t") -> dict[str, Any]:
     return {**message, "params": {**params, "_meta": meta}}
 
 
-async def test_a_client_that_leaves_stops_its_work() -> None:
-    async with running() as served:
-        answer = served.client.stateless(call(1, "wait"))
-        await served.bench.started.reaches()
-        answer.drop()
-        await served.bench.cancelled.reaches()
-        await until(lambda: not served.limits.in_flight)
-        assert answer.status is None
+async def test_a_client_that_leaves_stops_its_work(served: Running) -> None:
+    answer = served.client.stateless(call(1, "wait"))
+    await served.bench.started.reaches()
+    answer.drop()
+    await served.bench.cancelled.reaches()
+    await until(lambda: not served.limits.in_flight)
+    assert answer.status is None
 
 
-async def test_a_client_that_left_before_its_call_began_stops_it_too() -> None:
-    async with running() as served:
-        body, headers = modern(call(1, "wait"))
-        gone = FakeResponder()
-        gone.drop()
-        served.client.post(body, headers, responder=gone)
-        await until(lambda: not served.limits.in_flight)
-        assert served.bench.started.count == 0
+async def test_a_client_that_left_before_its_call_began_stops_it_too(served: Running) -> None:
+    body, headers = modern(call(1, "wait"))
+    gone = FakeResponder()
+    gone.drop()
+    served.client.post(body, headers, responder=gone)
+    await until(lambda: not served.limits.in_flight)
+    assert served.bench.started.count == 0
 
 
 async def test_silent_work_gives_signs_of_life() -> None:
@@ -188,12 +186,13 @@ async def test_the_end_of_the_server_ends_what_runs() -> None:
         ({"Content-Type": "text/plain"}, "type"),
     ],
 )
-async def test_what_is_refused_for_its_headers_is_counted_once(changed: dict[str, str], reason: str) -> None:
-    async with running() as served:
-        body, headers = modern(call(1, "wait"))
-        answer = served.client.post(body, {**headers, **changed})
-        assert "error" in reply_of(answer)
-        assert served.counters.refused == {reason: 1}
+async def test_what_is_refused_for_its_headers_is_counted_once(
+    served: Running, changed: dict[str, str], reason: str
+) -> None:
+    body, headers = modern(call(1, "wait"))
+    answer = served.client.post(body, {**headers, **changed})
+    assert "error" in reply_of(answer)
+    assert served.counters.refused == {reason: 1}
 
 
 async def test_what_is_refused_for_its_envelope_is_counted() -> None:

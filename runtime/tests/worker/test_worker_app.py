@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import datetime
 import threading
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -15,7 +16,7 @@ from pydantic import BaseModel, Field
 
 from longwire.errors import AskingError, SettingsError
 from longwire.worker import App, ToolError
-from worker_ground import served
+from worker_ground import Client, served
 
 
 class Place(BaseModel):
@@ -111,59 +112,61 @@ def make() -> App:
     return app
 
 
+@pytest.fixture
+def runtime(tmp_path: Path) -> AbstractAsyncContextManager[Client]:
+    return served(make(), tmp_path / "w.sock")
+
+
 def text(answer: Any) -> str:
     return str(answer.result["content"][0]["text"])
 
 
-async def test_the_handshake_says_what_it_offers(tmp_path: Path) -> None:
-    async with served(make(), tmp_path / "w.sock") as runtime:
-        found = (await runtime.initialize()).result
-        assert found["instructions"] == "Be kind."
-        capabilities = found["capabilities"]
-        assert capabilities["tools"] == {"listChanged": True}
-        assert capabilities["logging"] == {}
-        assert capabilities["experimental"] == {"acme": {"adds": True}}
-        assert {"prompts", "resources"} <= capabilities.keys()
-        assert runtime.hello["max_in_flight"] == 4
+async def test_the_handshake_says_what_it_offers(runtime: Client) -> None:
+    found = (await runtime.initialize()).result
+    assert found["instructions"] == "Be kind."
+    capabilities = found["capabilities"]
+    assert capabilities["tools"] == {"listChanged": True}
+    assert capabilities["logging"] == {}
+    assert capabilities["experimental"] == {"acme": {"adds": True}}
+    assert {"prompts", "resources"} <= capabilities.keys()
+    assert runtime.hello["max_in_flight"] == 4
 
 
-async def test_tools_have_schemas_of_their_type_hints(tmp_path: Path) -> None:
-    async with served(make(), tmp_path / "w.sock") as runtime:
-        tools = {tool["name"]: tool for tool in (await runtime.call("tools/list")).result["tools"]}
-        greet = tools["greet"]
-        assert greet["description"] == "Greets somebody."
-        assert greet["title"] == "Greet"
-        assert greet["inputSchema"] == {
-            "type": "object",
-            "properties": {
-                "name": {"type": "string"},
-                "times": {"type": "integer", "minimum": 1, "default": 1, "description": "How often."},
-            },
-            "required": ["name"],
-            "additionalProperties": False,
-        }
-        typed = tools["typed"]
-        assert typed["annotations"]["destructiveHint"] is True
-        assert typed["inputSchema"]["properties"]["kind"] == {
-            "type": "string",
-            "enum": ["a", "b"],
-            "default": "a",
-        }
-        assert typed["inputSchema"]["required"] == ["place", "day"]
-        assert tools["given"]["inputSchema"]["required"] == ["x"]
+async def test_tools_have_schemas_of_their_type_hints(runtime: Client) -> None:
+    tools = {tool["name"]: tool for tool in (await runtime.call("tools/list")).result["tools"]}
+    greet = tools["greet"]
+    assert greet["description"] == "Greets somebody."
+    assert greet["title"] == "Greet"
+    assert greet["inputSchema"] == {
+        "type": "object",
+        "properties": {
+            "name": {"type": "string"},
+            "times": {"type": "integer", "minimum": 1, "default": 1, "description": "How often."},
+        },
+        "required": ["name"],
+        "additionalProperties": False,
+    }
+    typed = tools["typed"]
+    assert typed["annotations"]["destructiveHint"] is True
+    assert typed["inputSchema"]["properties"]["kind"] == {
+        "type": "string",
+        "enum": ["a", "b"],
+        "default": "a",
+    }
+    assert typed["inputSchema"]["required"] == ["place", "day"]
+    assert tools["given"]["inputSchema"]["required"] == ["x"]
 
 
-async def test_calls_are_given_values_of_their_types(tmp_path: Path) -> None:
-    async with served(make(), tmp_path / "w.sock") as runtime:
-        assert text(await runtime.tool("greet", {"name": "Ada", "times": 2})) == "Hello, Ada! Hello, Ada!"
-        arguments = {"place": {"name": "hill", "height": 3}, "day": "2026-07-28", "schema": [1]}
-        typed = await runtime.tool("typed", arguments)
-        found = {"height": 3.0, "year": 2026, "kind": "a", "schema": [1]}
-        assert typed.result["structuredContent"] == found
-        assert (await runtime.tool("given", {"x": 1})).result["structuredContent"] == {"total": 2}
-        assert (await runtime.tool("threaded")).result["structuredContent"] == {"result": True}
-        assert (await runtime.tool("picture")).result["content"][0]["mimeType"] == "image/png"
-        assert (await runtime.tool("nothing")).result["content"] == []
+async def test_calls_are_given_values_of_their_types(runtime: Client) -> None:
+    assert text(await runtime.tool("greet", {"name": "Ada", "times": 2})) == "Hello, Ada! Hello, Ada!"
+    arguments = {"place": {"name": "hill", "height": 3}, "day": "2026-07-28", "schema": [1]}
+    typed = await runtime.tool("typed", arguments)
+    found = {"height": 3.0, "year": 2026, "kind": "a", "schema": [1]}
+    assert typed.result["structuredContent"] == found
+    assert (await runtime.tool("given", {"x": 1})).result["structuredContent"] == {"total": 2}
+    assert (await runtime.tool("threaded")).result["structuredContent"] == {"result": True}
+    assert (await runtime.tool("picture")).result["content"][0]["mimeType"] == "image/png"
+    assert (await runtime.tool("nothing")).result["content"] == []
 
 
 @pytest.mark.parametrize(
@@ -178,81 +181,74 @@ async def test_calls_are_given_values_of_their_types(tmp_path: Path) -> None:
     ],
 )
 async def test_what_is_wrong_is_said_in_a_sentence(
-    tmp_path: Path, tool: str, arguments: dict[str, Any], sentence: str
+    runtime: Client, tool: str, arguments: dict[str, Any], sentence: str
 ) -> None:
-    async with served(make(), tmp_path / "w.sock") as runtime:
-        answer = await runtime.tool(tool, arguments)
-        assert answer.result["isError"]
-        assert sentence in text(answer)
+    answer = await runtime.tool(tool, arguments)
+    assert answer.result["isError"]
+    assert sentence in text(answer)
 
 
-async def test_handlers_notify_log_and_report_progress(tmp_path: Path) -> None:
-    async with served(make(), tmp_path / "w.sock") as runtime:
-        told = {"state": {"log_level": "warning"}, "initialized": True}
-        answer = await runtime.tool("talk", session=told, meta={"progressToken": "t"})
-        assert [message["method"] for message in answer.messages] == [
-            "notifications/mine",
-            "notifications/message",
-            "notifications/progress",
-        ]
-        assert answer.messages[1]["params"] == {"level": "error", "data": {"loud": True}, "logger": "talk"}
+async def test_handlers_notify_log_and_report_progress(runtime: Client) -> None:
+    told = {"state": {"log_level": "warning"}, "initialized": True}
+    answer = await runtime.tool("talk", session=told, meta={"progressToken": "t"})
+    assert [message["method"] for message in answer.messages] == [
+        "notifications/mine",
+        "notifications/message",
+        "notifications/progress",
+    ]
+    assert answer.messages[1]["params"] == {"level": "error", "data": {"loud": True}, "logger": "talk"}
 
 
-async def test_a_stateless_request_asks_for_logs_itself(tmp_path: Path) -> None:
-    async with served(make(), tmp_path / "w.sock") as runtime:
-        answer = await runtime.modern("talk")
-        methods = [message["method"] for message in answer.messages]
-        assert methods == ["notifications/mine"]
+async def test_a_stateless_request_asks_for_logs_itself(runtime: Client) -> None:
+    answer = await runtime.modern("talk")
+    methods = [message["method"] for message in answer.messages]
+    assert methods == ["notifications/mine"]
 
 
-async def test_a_tool_has_the_client_s_model_answer(tmp_path: Path) -> None:
-    async with served(make(), tmp_path / "w.sock") as runtime:
-        call = runtime.begin_tool("think")
-        request = await runtime.asked(call)
-        assert request["method"] == "sampling/createMessage"
-        said = {"role": "assistant", "model": "m", "content": {"type": "text", "text": "A bird."}}
-        runtime.respond(call, {"id": request["id"], "result": said})
-        assert text(await runtime.answer(call)) == "A bird."
+async def test_a_tool_has_the_client_s_model_answer(runtime: Client) -> None:
+    call = runtime.begin_tool("think")
+    request = await runtime.asked(call)
+    assert request["method"] == "sampling/createMessage"
+    said = {"role": "assistant", "model": "m", "content": {"type": "text", "text": "A bird."}}
+    runtime.respond(call, {"id": request["id"], "result": said})
+    assert text(await runtime.answer(call)) == "A bird."
 
 
-async def test_state_is_kept_with_the_session(tmp_path: Path) -> None:
-    async with served(make(), tmp_path / "w.sock") as runtime:
-        answer = await runtime.tool("remember", {"text": "blue"})
-        assert text(answer) == "nothing"
-        again = await runtime.tool("remember", session={**answer.last["session"], "initialized": True})
-        assert text(again) == "blue"
-        assert again.last["session"] == {"state": {}}
-        assert "belongs to no session" in text(await runtime.modern("remember"))
+async def test_state_is_kept_with_the_session(runtime: Client) -> None:
+    answer = await runtime.tool("remember", {"text": "blue"})
+    assert text(answer) == "nothing"
+    again = await runtime.tool("remember", session={**answer.last["session"], "initialized": True})
+    assert text(again) == "blue"
+    assert again.last["session"] == {"state": {}}
+    assert "belongs to no session" in text(await runtime.modern("remember"))
 
 
-async def test_resources_are_read_by_uri_and_template(tmp_path: Path) -> None:
-    async with served(make(), tmp_path / "w.sock") as runtime:
-        listed = (await runtime.call("resources/list")).result["resources"]
-        assert [one["uri"] for one in listed] == ["notes://all"]
-        templates = (await runtime.call("resources/templates/list")).result["resourceTemplates"]
-        assert [one["uriTemplate"] for one in templates] == ["notes://one/{name}", "file://{+path}"]
+async def test_resources_are_read_by_uri_and_template(runtime: Client) -> None:
+    listed = (await runtime.call("resources/list")).result["resources"]
+    assert [one["uri"] for one in listed] == ["notes://all"]
+    templates = (await runtime.call("resources/templates/list")).result["resourceTemplates"]
+    assert [one["uriTemplate"] for one in templates] == ["notes://one/{name}", "file://{+path}"]
 
-        async def read(uri: str) -> dict[str, Any]:
-            found: dict[str, Any] = (await runtime.call("resources/read", {"uri": uri})).result["contents"][0]
-            return found
+    async def read(uri: str) -> dict[str, Any]:
+        found: dict[str, Any] = (await runtime.call("resources/read", {"uri": uri})).result["contents"][0]
+        return found
 
-        notes = {"uri": "notes://all", "mimeType": "text/markdown", "text": "# Notes"}
-        assert await read("notes://all") == notes
-        assert '"name": "a b"' in (await read("notes://one/a%20b"))["text"]
-        assert (await read("file://a/b"))["blob"] == "YS9i"
-        missing = await runtime.call("resources/read", {"uri": "notes://one/a/b"})
-        assert "no such resource" in missing.reply["error"]["message"]
+    notes = {"uri": "notes://all", "mimeType": "text/markdown", "text": "# Notes"}
+    assert await read("notes://all") == notes
+    assert '"name": "a b"' in (await read("notes://one/a%20b"))["text"]
+    assert (await read("file://a/b"))["blob"] == "YS9i"
+    missing = await runtime.call("resources/read", {"uri": "notes://one/a/b"})
+    assert "no such resource" in missing.reply["error"]["message"]
 
 
-async def test_prompts_and_methods_of_one_s_own(tmp_path: Path) -> None:
-    async with served(make(), tmp_path / "w.sock") as runtime:
-        listed = (await runtime.call("prompts/list")).result["prompts"][0]
-        arguments = [(one["name"], one["required"]) for one in listed["arguments"]]
-        assert arguments == [("code", True), ("style", False)]
-        given = {"name": "review", "arguments": {"code": "x = 1"}}
-        found = (await runtime.call("prompts/get", given)).result
-        assert found["messages"][0]["content"]["text"] == "Review x = 1 (plain)"
-        assert (await runtime.call("acme/add", {"a": 2, "b": 3})).result == {"sum": 5}
+async def test_prompts_and_methods_of_one_s_own(runtime: Client) -> None:
+    listed = (await runtime.call("prompts/list")).result["prompts"][0]
+    arguments = [(one["name"], one["required"]) for one in listed["arguments"]]
+    assert arguments == [("code", True), ("style", False)]
+    given = {"name": "review", "arguments": {"code": "x = 1"}}
+    found = (await runtime.call("prompts/get", given)).result
+    assert found["messages"][0]["content"]["text"] == "Review x = 1 (plain)"
+    assert (await runtime.call("acme/add", {"a": 2, "b": 3})).result == {"sum": 5}
 
 
 async def test_a_notification_to_everyone_needs_no_call(tmp_path: Path) -> None:
@@ -317,7 +313,6 @@ def test_what_can_t_be_declared_is_refused_in_a_sentence(declare: Any, sentence:
     assert sentence in str(refused.value)
 
 
-async def test_the_level_of_logs_is_kept_with_the_session(tmp_path: Path) -> None:
-    async with served(make(), tmp_path / "w.sock") as runtime:
-        answer = await runtime.call("logging/setLevel", {"level": "error"})
-        assert answer.last["session"] == {"state": {"log_level": "error"}}
+async def test_the_level_of_logs_is_kept_with_the_session(runtime: Client) -> None:
+    answer = await runtime.call("logging/setLevel", {"level": "error"})
+    assert answer.last["session"] == {"state": {"log_level": "error"}}

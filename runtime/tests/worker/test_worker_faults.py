@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 from pydantic import BaseModel
 
 from longwire.worker import App, MCPError, ToolError
-from worker_ground import served
+from worker_ground import Client, served
 
 
 def make() -> App:
@@ -67,6 +68,11 @@ def make() -> App:
     return app
 
 
+@pytest.fixture
+def runtime(tmp_path: Path) -> AbstractAsyncContextManager[Client]:
+    return served(make(), tmp_path / "w.sock")
+
+
 @pytest.mark.parametrize(
     ("method", "params", "error", "logged"),
     [
@@ -100,24 +106,22 @@ async def test_errors_of_resources_prompts_and_methods_have_a_sentence(
     assert logged is None or logged in said[0]
 
 
-async def test_an_error_of_a_tool_is_its_sentence(tmp_path: Path) -> None:
-    async with served(make(), tmp_path / "w.sock") as runtime:
-        found = (await runtime.tool("refuse")).result
-        assert found["isError"]
-        assert found["content"] == [{"type": "text", "text": "not today"}]
-        for name in ("leave", "leave_later", "leave_there"):
-            text = (await runtime.tool(name)).result["content"][0]["text"]
-            assert text.startswith(f"tool '{name}' called exit()")
+async def test_an_error_of_a_tool_is_its_sentence(runtime: Client) -> None:
+    found = (await runtime.tool("refuse")).result
+    assert found["isError"]
+    assert found["content"] == [{"type": "text", "text": "not today"}]
+    for name in ("leave", "leave_later", "leave_there"):
+        text = (await runtime.tool(name)).result["content"][0]["text"]
+        assert text.startswith(f"tool '{name}' called exit()")
 
 
-async def test_what_a_session_can_not_remember_is_refused_at_once(tmp_path: Path) -> None:
-    async with served(make(), tmp_path / "w.sock") as runtime:
-        large = (await runtime.tool("keep", {"size": 65536})).result
-        assert "65536 is the most" in large["content"][0]["text"]
-        odd = (await runtime.tool("keep_odd")).result
-        assert "JSON can't hold it" in odd["content"][0]["text"]
-        answer = await runtime.tool("keep", {"size": 65000})
-        assert len(answer.last["session"]["state"]["text"]) == 65000
+async def test_what_a_session_can_not_remember_is_refused_at_once(runtime: Client) -> None:
+    large = (await runtime.tool("keep", {"size": 65536})).result
+    assert "65536 is the most" in large["content"][0]["text"]
+    odd = (await runtime.tool("keep_odd")).result
+    assert "JSON can't hold it" in odd["content"][0]["text"]
+    answer = await runtime.tool("keep", {"size": 65000})
+    assert len(answer.last["session"]["state"]["text"]) == 65000
 
 
 class Party(BaseModel):
@@ -154,8 +158,7 @@ async def test_a_form_may_be_a_model_or_a_dataclass(tmp_path: Path, form: type) 
         assert found["content"] == [{"type": "text", "text": "accept {'people': 4}"}]
 
 
-async def test_messages_of_prompts_may_be_plain(tmp_path: Path) -> None:
-    async with served(make(), tmp_path / "w.sock") as runtime:
-        messages = (await runtime.call("prompts/get", {"name": "talk"})).result["messages"]
-        said = [(one["role"], one["content"]["text"]) for one in messages]
-        assert said == [("user", "hi"), ("assistant", "hello")]
+async def test_messages_of_prompts_may_be_plain(runtime: Client) -> None:
+    messages = (await runtime.call("prompts/get", {"name": "talk"})).result["messages"]
+    said = [(one["role"], one["content"]["text"]) for one in messages]
+    assert said == [("user", "hi"), ("assistant", "hello")]

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from mcp.server.lowlevel import Server
 
 from longwire.contract import writing
-from longwire.contract.frames import FrameDecoder, decode, encode
+from longwire.contract.frames import FrameDecoder, decode
+from longwire.contract.writing import encode
 from longwire.guard.access import Access
 from longwire.settings import WireLimits
 from longwire.wire.serving import Serving

@@ -14,7 +14,7 @@ import pytest
 from pydantic import BaseModel
 
 from longwire.worker import App
-from longwire.worker.returns import returns_of
+from longwire.worker.answers import returns_of
 from worker_ground import Answer, Client, served
 
 
@@ -108,6 +108,18 @@ def test_schemas_of_types_that_hold_themselves_stay_whole() -> None:
     trees.answer("it", [Tree(children=[Tree()])])
 
 
+def giving(hint: Any, value: Any) -> App:
+    """An App whose tool `give` says that it returns the one, and returns the other."""
+    app = App("mine", "1")
+
+    def give() -> Any:
+        return value
+
+    give.__annotations__["return"] = hint
+    app.tool()(give)
+    return app
+
+
 def _called(tmp_path: Path, app: App, tool: str, arguments: dict[str, Any] | None = None) -> Answer:
     async def told() -> Answer:
         async with asyncio.timeout(60), served(app, tmp_path / "w.sock") as runtime:
@@ -131,14 +143,7 @@ def _called(tmp_path: Path, app: App, tool: str, arguments: dict[str, Any] | Non
 def test_values_are_text_and_documents(
     tmp_path: Path, hint: Any, value: Any, text: str, document: dict[str, Any] | None
 ) -> None:
-    app = App("mine", "1")
-
-    def give() -> Any:
-        return value
-
-    give.__annotations__["return"] = hint
-    app.tool()(give)
-    found = _called(tmp_path, app, "give").result
+    found = _called(tmp_path, giving(hint, value), "give").result
     assert found["content"] == [{"type": "text", "text": text}]
     assert found.get("structuredContent") == document
     assert not found.get("isError")
@@ -159,15 +164,8 @@ def test_values_are_text_and_documents(
 def test_a_value_that_does_not_fit_is_the_author_s_fault(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, hint: Any, value: Any, sentence: str
 ) -> None:
-    app = App("mine", "1")
-
-    def give() -> Any:
-        return value
-
-    give.__annotations__["return"] = hint
-    app.tool()(give)
     with caplog.at_level(logging.ERROR):
-        found = _called(tmp_path, app, "give").result
+        found = _called(tmp_path, giving(hint, value), "give").result
     assert found["isError"]
     assert sentence in found["content"][0]["text"]
     (record,) = [one for one in caplog.records if one.levelno == logging.ERROR]

@@ -10,6 +10,7 @@ import pytest
 from mcp.server.mcpserver import MCPServer
 
 from longwire.contract import writing
+from longwire.contract.envelopes import SessionEnd
 from longwire.contract.frames import LONGEST
 from longwire.errors import SettingsError
 from longwire.worker.run import run_worker
@@ -72,7 +73,9 @@ async def test_the_end_of_a_session_ends_its_calls() -> None:
         call = runtime.begin_tool("wait", session_id="s-1")
         await runtime.tool("echo", session_id="s-2")
         assert worker.is_busy
-        runtime.send(writing.session_end("s-1", "deleted"), writing.session_end("never", "expired"))
+        runtime.send(
+            writing.envelope(SessionEnd("s-1", "deleted")), writing.envelope(SessionEnd("never", "expired"))
+        )
         await runtime.tool("echo", session_id="s-2")
         assert not worker.is_busy
         assert runtime.left(call) == []

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from longwire.contract import writing
+from longwire.contract.envelopes import Cancel
 from longwire.errors import AskingError
 from longwire.worker import App
 from worker_ground import served
@@ -61,8 +62,8 @@ async def test_threads_that_outlive_their_calls_are_bounded_and_the_worker_is_re
             waits = runtime.begin_tool("block")
             for _ in calls:
                 await _acquired(begun)
-            runtime.send(writing.cancel(calls[0], "too late"))
-            runtime.send(writing.cancel(calls[1], "too late"))
+            runtime.send(writing.envelope(Cancel(calls[0], "too late")))
+            runtime.send(writing.envelope(Cancel(calls[1], "too late")))
             refused = (await runtime.answer(waits)).result
             assert "all 2 threads still work for calls that are over" in refused["content"][0]["text"]
             assert "all 2 threads" in (await runtime.wait_for("bye"))["reason"]

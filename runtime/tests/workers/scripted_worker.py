@@ -14,7 +14,8 @@ from mcp.server.lowlevel import Server
 
 from core_bench import ALICE, CoreClient, Timers
 from fake_responder import FakeResponder
-from longwire.contract.frames import FrameDecoder, encode
+from longwire.contract.frames import FrameDecoder
+from longwire.contract.writing import encode
 from longwire.counters import RuntimeCounters
 from longwire.dispatch.streamable import Streamable
 from longwire.guard.access import Access
@@ -147,8 +148,8 @@ class ScriptedWorker:
         self.hello = hello
         self.frames: list[Frame] = []
         self.connections = 0
-        self.wire: Wire | None = None  # that the last frame came from
         self.wires: list[Wire] = []
+        self.wire: Any = None  # the Wire that the last frame came from
 
     def calls(self, method: str = "tools/call") -> list[Frame]:
         return [f for f in self.frames if f["event"] == "message" and f["jsonrpc"]["method"] == method]
@@ -179,6 +180,12 @@ class WorkerClient(CoreClient):
         await eventually(lambda: answer.gone)
         return answer
 
+    async def alone(self, message: Any) -> FakeResponder:
+        """The answer to a request without a session."""
+        answer = self.stateless(message)
+        await eventually(lambda: answer.gone)
+        return answer
+
     def with_tools(self, *tools: str) -> WorkerClient:
         """The same for a principal that may call these tools alone."""
         return WorkerClient(self.core, Principal.of_token("alice", tools=frozenset(tools)))
@@ -187,7 +194,14 @@ class WorkerClient(CoreClient):
 class WorkerCore:
     """A core whose methods are in workers."""
 
-    def __init__(self, plan: WorkerPlan, limits: WireLimits, store: str = "memory") -> None:
+    def __init__(
+        self,
+        plan: WorkerPlan,
+        limits: WireLimits,
+        store: str = "memory",
+        worker: ScriptedWorker | None = None,
+    ) -> None:
+        self.worker = worker or ScriptedWorker()  # the first behind it
         self.counters = RuntimeCounters()
         self.limits = CallLimits(Settings())
         self.server: Server[Any] = Server("front", version="1")
@@ -237,7 +251,7 @@ async def fronting(
 ) -> AsyncIterator[WorkerCore]:
     """The core in front of these workers, which somebody else runs."""
     async with listening(*workers) as paths:
-        front = WorkerCore(WorkerPlan(sockets=paths, **plan), limits or WireLimits(), store)
+        front = WorkerCore(WorkerPlan(sockets=paths, **plan), limits or WireLimits(), store, workers[0])
         await front.pool.start()
         async with front.core.run():
             if ready:

@@ -31,8 +31,6 @@ from scripted_worker import (
     sent,
 )
 
-STATELESS = {"Mcp-Name": "echo", "Mcp-Method": "tools/call"}
-
 
 def silent(wire: Wire, frame: Frame) -> None:
     """Never answers."""
@@ -45,9 +43,7 @@ def error_of(answer: FakeResponder) -> tuple[str, int]:
 
 async def called(front: WorkerCore, number: int = 1) -> FakeResponder:
     """The answer to a call without a session."""
-    answer = front.client.stateless(call(number, "echo"), STATELESS)
-    await eventually(lambda: answer.gone)
-    return answer
+    return await front.client.alone(call(number, "echo"))
 
 
 _TOO_LONG = struct.pack(">I", (16 << 20) + 1)
@@ -67,15 +63,17 @@ BROKEN: dict[str, bytes | Frame] = {
 
 
 @pytest.mark.parametrize("broken", BROKEN)
-async def test_a_worker_that_sends_nonsense_loses_its_connection_and_its_calls_fail(broken: str) -> None:
-    worker = ScriptedWorker(on_calls(lambda wire, _: wire.send(BROKEN[broken])))
-    async with fronting(worker) as front:
-        assert error_of(await called(front)) == ("worker_protocol", -32603)
-        worker.script = answering
-        await eventually(lambda: worker.connections == 2)  # it is connected again, after a wait
-        assert "result" in reply_of(await called(front, 2))
-        assert front.counters.worker_events["worker_protocol"] == 1
-        assert front.counters.worker_failures == {"worker_protocol": 1}
+async def test_a_worker_that_sends_nonsense_loses_its_connection_and_its_calls_fail(
+    front: WorkerCore, broken: str
+) -> None:
+    worker = front.worker
+    worker.script = on_calls(lambda wire, _: wire.send(BROKEN[broken]))
+    assert error_of(await called(front)) == ("worker_protocol", -32603)
+    worker.script = answering
+    await eventually(lambda: worker.connections == 2)  # it is connected again, after a wait
+    assert "result" in reply_of(await called(front, 2))
+    assert front.counters.worker_events["worker_protocol"] == 1
+    assert front.counters.worker_failures == {"worker_protocol": 1}
 
 
 @pytest.mark.parametrize(
@@ -115,7 +113,9 @@ async def test_answers_for_wrong_ids_and_second_answers_are_dropped_and_counted(
         assert (events["unknown_id"], events["unknown_event"]) == (6, 2)
 
 
-async def test_a_reply_to_another_request_fails_the_call_alone() -> None:
+async def test_a_reply_to_another_request_fails_the_call_alone(front: WorkerCore) -> None:
+    worker = front.worker
+
     def other(wire: Wire, frame: Frame) -> None:
         wire.send(result(frame["id"], {"jsonrpc": "2.0", "id": "other", "result": {}}))
 
@@ -128,12 +128,10 @@ async def test_a_reply_to_another_request_fails_the_call_alone() -> None:
     def no_content(wire: Wire, frame: Frame) -> None:
         wire.send(replied(frame, {"a": 1}))
 
-    worker = ScriptedWorker()
-    async with fronting(worker) as front:
-        for number, script in enumerate((other, nothing, huge_state, no_content), 1):
-            worker.script = on_calls(script)
-            assert error_of(await called(front, number)) == ("app_contract_error", -32603)
-        assert worker.connections == 1
+    for number, script in enumerate((other, nothing, huge_state, no_content), 1):
+        worker.script = on_calls(script)
+        assert error_of(await called(front, number)) == ("app_contract_error", -32603)
+    assert worker.connections == 1
 
 
 async def test_a_worker_that_reports_a_failure_is_quoted() -> None:
@@ -158,9 +156,7 @@ async def test_a_worker_that_never_answers_is_given_up_and_told() -> None:
 
 async def _listed(front: WorkerCore) -> FakeResponder:
     message = {"jsonrpc": "2.0", "id": 9, "method": "tools/list", "params": {}}
-    answer = front.client.stateless(message, {"Mcp-Method": "tools/list"})
-    await eventually(lambda: answer.gone)
-    return answer
+    return await front.client.alone(message)
 
 
 async def test_a_socket_that_is_no_worker_is_given_up_and_tried_again() -> None:
@@ -197,7 +193,7 @@ async def test_a_socket_that_does_not_exist_is_waited_for() -> None:
         async with front.core.run():
             await eventually(lambda: front.pool.statuses()[0].state == "waiting")
             assert path in (front.pool.statuses()[0].problem or "")
-            answer = front.client.stateless(call(1, "echo"), STATELESS)
+            answer = front.client.stateless(call(1, "echo"))
             worker = ScriptedWorker()
             server = await asyncio.get_running_loop().create_unix_server(lambda: Wire(worker), path)
             await eventually(lambda: answer.gone)
@@ -209,62 +205,62 @@ async def test_the_queue_is_bounded_in_length_and_time() -> None:
     hello = {**HELLO_BACK, "max_in_flight": 1}
     worker = ScriptedWorker(on_calls(silent), hello)
     async with fronting(worker, queue=2, queue_seconds=0.2) as front:
-        first, *waiting = (front.client.stateless(call(number, "echo"), STATELESS) for number in range(3))
+        first, *waiting = (front.client.stateless(call(number, "echo")) for number in range(3))
         refused = await called(front, 7)
         assert (refused.status, refused.headers[b"retry-after"]) == (503, b"2")
         assert error_of(refused) == ("worker_queue_full", -32012)
         assert front.pool.queued == 2
         await eventually(lambda: all(answer.gone for answer in waiting))
         assert {error_of(answer)[0] for answer in waiting} == {"worker_queue_timeout"}
-        left = front.client.stateless(call(8, "echo"), STATELESS)
+        left = front.client.stateless(call(8, "echo"))
         assert front.pool.queued == 1
         left.drop()
         assert front.pool.queued == 0
-        last = front.client.stateless(call(9, "echo"), STATELESS)
+        last = front.client.stateless(call(9, "echo"))
         await eventually(worker.calls)
         worker.script = answering
-        assert worker.wire is not None
         worker.wire.send(replied(worker.calls()[0]))
         await eventually(lambda: first.gone and last.gone)
         assert "result" in reply_of(last)
 
 
-async def test_a_worker_that_says_bye_finishes_and_gets_no_more() -> None:
+async def test_a_worker_that_says_bye_finishes_and_gets_no_more(front: WorkerCore) -> None:
+    worker = front.worker
+
     def leaving(wire: Wire, frame: Frame) -> None:
         wire.send({"mode": "mcp", "event": "bye", "reason": "tired"})
         wire.send(replied(frame))
 
-    worker = ScriptedWorker(on_calls(leaving))
-    async with fronting(worker) as front:
-        assert "result" in reply_of(await called(front))
-        worker.script = answering
-        await eventually(lambda: worker.connections == 2)
-        assert "result" in reply_of(await called(front, 2))
+    worker.script = on_calls(leaving)
+    assert "result" in reply_of(await called(front))
+    worker.script = answering
+    await eventually(lambda: worker.connections == 2)
+    assert "result" in reply_of(await called(front, 2))
 
 
-async def test_a_drained_worker_finishes_its_calls_beside_its_successor() -> None:
-    worker = ScriptedWorker(on_calls(silent))
-    async with fronting(worker) as front:
-        slow = front.client.stateless(call(1, "echo"), STATELESS)
-        message = {
-            "jsonrpc": "2.0",
-            "id": 2,
-            "method": "subscriptions/listen",
-            "params": {"notifications": {}},
-        }
-        worker.script = holding
-        endless = front.client.stateless(message, {"Mcp-Method": "subscriptions/listen"})
-        await eventually(lambda: worker.calls() and worker.calls("subscriptions/listen"))
-        old = worker.wire
-        assert old is not None
-        assert front.pool.drain("s1")
-        assert not front.pool.drain("w7")
-        await eventually(lambda: worker.events("drain") and worker.connections == 2)
-        worker.script = answering
-        await eventually(lambda: endless.gone)  # it would never end by itself
-        assert "result" in reply_of(await called(front, 3))
-        assert [status.state for status in front.pool.statuses()] == ["ready", "draining"]
-        old.send(replied(worker.calls()[0]))
-        await eventually(lambda: slow.gone)
-        assert "result" in reply_of(slow)
-        await eventually(lambda: len(front.pool.statuses()) == 1)
+async def test_a_drained_worker_finishes_its_calls_beside_its_successor(front: WorkerCore) -> None:
+    worker = front.worker
+    worker.script = on_calls(silent)
+    slow = front.client.stateless(call(1, "echo"))
+    message = {
+        "jsonrpc": "2.0",
+        "id": 2,
+        "method": "subscriptions/listen",
+        "params": {"notifications": {}},
+    }
+    worker.script = holding
+    endless = front.client.stateless(message)
+    await eventually(lambda: worker.calls() and worker.calls("subscriptions/listen"))
+    old = worker.wire
+    assert old is not None
+    assert front.pool.drain("s1")
+    assert not front.pool.drain("w7")
+    await eventually(lambda: worker.events("drain") and worker.connections == 2)
+    worker.script = answering
+    await eventually(lambda: endless.gone)  # it would never end by itself
+    assert "result" in reply_of(await called(front, 3))
+    assert [status.state for status in front.pool.statuses()] == ["ready", "draining"]
+    old.send(replied(worker.calls()[0]))
+    await eventually(lambda: slow.gone)
+    assert "result" in reply_of(slow)
+    await eventually(lambda: len(front.pool.statuses()) == 1)

@@ -7,17 +7,41 @@ from typing import Any
 import mcp_types as types
 import pytest
 
-import bare_worker
 from core_bench import reply_of
 from longwire.workers.completed_results import completed
-from scripted_worker import Frame, ScriptedWorker, Wire, eventually, fronting
+from scripted_worker import (
+    Frame,
+    ScriptedWorker,
+    Wire,
+    WorkerCore,
+    answering,
+    eventually,
+    fronting,
+    replied,
+    result,
+)
 
 STATELESS = "2026-07-28"
 
 
+# A worker that knows no more than the pages of 2025-11-25: it has nothing of 2026-07-28.
+REPLIES: dict[str, dict[str, Any]] = {
+    "initialize": {
+        "protocolVersion": "2025-11-25",
+        "capabilities": {"tools": {}, "prompts": {}, "resources": {}},
+        "serverInfo": {"name": "bare", "version": "7"},
+        "instructions": "Be brief.",
+    },
+}
+
+
 def bare(wire: Wire, frame: Frame) -> None:
-    for answer in bare_worker.answers(frame):
-        wire.send({"mode": "mcp", **answer})
+    if frame["event"] != "message":
+        answering(wire, frame)
+    elif (found := REPLIES.get(frame["jsonrpc"]["method"])) is not None:
+        wire.send(replied(frame, found))
+    else:
+        wire.send(result(frame["id"], None, handled="id" not in frame["jsonrpc"]))
 
 
 @pytest.mark.parametrize(
@@ -38,29 +62,27 @@ def test_what_a_version_requires_is_filled_in(
     assert completed(method, "2025-11-25", result) == result
 
 
-async def test_a_handshake_is_asked_for_once_for_each_worker() -> None:
-    worker = ScriptedWorker(bare)
-    async with fronting(worker) as front:
+async def test_a_handshake_is_asked_for_once_for_each_worker(front: WorkerCore) -> None:
+    worker = front.worker
+    worker.script = bare
 
-        async def discovered() -> dict[str, Any]:
-            message = {"jsonrpc": "2.0", "id": 1, "method": "server/discover", "params": {}}
-            answer = front.client.stateless(message, {"Mcp-Method": "server/discover"})
-            await eventually(lambda: answer.gone)
-            found: dict[str, Any] = reply_of(answer)["result"]
-            return found
+    async def discovered() -> dict[str, Any]:
+        message = {"jsonrpc": "2.0", "id": 1, "method": "server/discover", "params": {}}
+        answer = await front.client.alone(message)
+        found: dict[str, Any] = reply_of(answer)["result"]
+        return found
 
-        found = await discovered()
-        assert found["supportedVersions"] == [STATELESS]
-        assert found["instructions"] == "Be brief."
-        assert (found["resultType"], found["ttlMs"], found["cacheScope"]) == ("complete", 0, "private")
-        assert await discovered() == found
-        assert len(worker.calls("initialize")) == 1
-        assert worker.wire is not None
-        worker.wire.transport.abort()
-        await eventually(lambda: worker.connections == 2)
-        await eventually(lambda: front.pool.statuses()[0].state == "ready")
-        assert await discovered() == found
-        assert len(worker.calls("initialize")) == 2
+    found = await discovered()
+    assert found["supportedVersions"] == [STATELESS]
+    assert found["instructions"] == "Be brief."
+    assert (found["resultType"], found["ttlMs"], found["cacheScope"]) == ("complete", 0, "private")
+    assert await discovered() == found
+    assert len(worker.calls("initialize")) == 1
+    worker.wire.transport.abort()
+    await eventually(lambda: worker.connections == 2)
+    await eventually(lambda: front.pool.statuses()[0].state == "ready")
+    assert await discovered() == found
+    assert len(worker.calls("initialize")) == 2
 
 
 async def test_a_worker_without_a_handshake_has_no_discovery_either() -> None:
@@ -70,6 +92,5 @@ async def test_a_worker_without_a_handshake_has_no_discovery_either() -> None:
 
     async with fronting(ScriptedWorker(refusing)) as front:
         message = {"jsonrpc": "2.0", "id": 1, "method": "server/discover", "params": {}}
-        answer = front.client.stateless(message, {"Mcp-Method": "server/discover"})
-        await eventually(lambda: answer.gone)
+        answer = await front.client.alone(message)
         assert reply_of(answer)["error"]["code"] == types.METHOD_NOT_FOUND

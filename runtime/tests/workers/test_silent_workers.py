@@ -20,15 +20,13 @@ from scripted_worker import (
     replied,
 )
 
-STATELESS = {"Mcp-Name": "echo", "Mcp-Method": "tools/call"}
-
 
 def stuck(wire: Wire, frame: Frame) -> None:
     """Answers nothing: a loop without end, or a program that does one thing at a time."""
 
 
 def sent(front: WorkerCore, number: int) -> FakeResponder:
-    return front.client.stateless(call(number, "echo"), STATELESS)
+    return front.client.stateless(call(number, "echo"))
 
 
 async def answered(front: WorkerCore, number: int) -> Frame:
@@ -74,7 +72,6 @@ async def test_a_worker_that_does_one_thing_at_a_time_is_kept() -> None:
         second = sent(front, 2)
         assert front.pool.queued == 1  # nobody else is there: it waits
         worker.script = answering
-        assert worker.wire is not None
         worker.wire.send(replied(worker.calls()[0]))  # only now it reads on
         await eventually(lambda: first.gone and second.gone)
         assert "result" in reply_of(first)
@@ -109,7 +106,6 @@ async def test_a_call_that_took_too_long_is_still_the_workers() -> None:
             assert "result" in await answered(front, number)
         assert len(slow.calls()) == 1
         assert [status.in_flight for status in front.pool.statuses()].count(1) == 1
-        assert slow.wire is not None
         slow.script = answering
         slow.wire.send(replied(slow.calls()[0]))  # late, but now it is free
         await eventually(lambda: all(status.in_flight == 0 for status in front.pool.statuses()))
@@ -118,22 +114,22 @@ async def test_a_call_that_took_too_long_is_still_the_workers() -> None:
         assert len(slow.calls()) > 1
 
 
-async def test_a_cancelled_call_is_the_workers_until_it_has_read_that() -> None:
+async def test_a_cancelled_call_is_the_workers_until_it_has_read_that(front: WorkerCore) -> None:
+    worker = front.worker
+
     def deaf(wire: Wire, frame: Frame) -> None:
         if frame["event"] == "ping":
             pings.append(frame)
 
     pings: list[Frame] = []
-    worker = ScriptedWorker(deaf)
-    async with fronting(worker) as front:
-        answer = sent(front, 1)
-        await eventually(worker.calls)
-        answer.drop()
-        await eventually(lambda: worker.events("cancel") and pings)
-        assert front.pool.statuses()[0].in_flight == 1
-        assert worker.wire is not None
-        worker.wire.send({"mode": "mcp", "event": "pong", "id": pings[0]["id"]})  # and no more
-        await eventually(lambda: front.pool.statuses()[0].in_flight == 0)
+    worker.script = deaf
+    answer = sent(front, 1)
+    await eventually(worker.calls)
+    answer.drop()
+    await eventually(lambda: worker.events("cancel") and pings)
+    assert front.pool.statuses()[0].in_flight == 1
+    worker.wire.send({"mode": "mcp", "event": "pong", "id": pings[0]["id"]})  # and no more
+    await eventually(lambda: front.pool.statuses()[0].in_flight == 0)
 
 
 async def test_calls_go_round_where_workers_have_as_little_to_do() -> None:
@@ -184,7 +180,6 @@ async def test_no_worker_is_a_reason_not_to_be_ready(caplog: pytest.LogCaptureFi
         answer = sent(front, 1)
         await eventually(worker.calls)
         hello, worker.hello = worker.hello, {**HELLO_BACK, "contract": 7}
-        assert worker.wire is not None
         worker.wire.transport.close()
         await eventually(lambda: answer.gone)
         await eventually(lambda: front.counters.worker_events["restarts"] >= 2)

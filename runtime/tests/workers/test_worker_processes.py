@@ -25,7 +25,6 @@ from prepared_programs import Program
 from scripted_worker import WorkerCore, eventually
 
 SCRIPT = Path(__file__).with_name("small_worker.py")
-STATELESS = {"Mcp-Name": "echo", "Mcp-Method": "tools/call"}
 
 
 def command(how: str = "plain") -> tuple[str, ...]:
@@ -50,8 +49,7 @@ def is_alive(pid: int) -> bool:
 
 
 async def called(front: WorkerCore, number: int = 1) -> dict[str, Any]:
-    answer = front.client.stateless(call(number, "echo"), STATELESS)
-    await eventually(lambda: answer.gone)
+    answer = await front.client.alone(call(number, "echo"))
     return reply_of(answer)
 
 
@@ -172,7 +170,7 @@ async def test_operators_restart_a_worker_at_once() -> None:
 
 async def test_a_call_that_outlives_the_grace_is_told_that_the_server_stops() -> None:
     async with started(*command("slow"), queue_seconds=20.0) as front:
-        answer = front.client.stateless(call(1, "echo"), STATELESS)
+        answer = front.client.stateless(call(1, "echo"))
         await eventually(lambda: front.pool.statuses()[0].in_flight == 1)
         await front.pool.stop(0.05)
         await eventually(lambda: answer.gone)

@@ -47,7 +47,7 @@ def resume_at_other_node(tools: NodeTools) -> Iterator[ClientRun]:
         for version, (name, exact) in LIBRARIES.items():
             nodes.start_all()
             front = nodes.front or nodes.start_nginx()
-            said = _conversation(tools, version, front, lambda session: nodes.kill(session[:2]))
+            said = _conversation(tools, version, front, lambda session: nodes[session[:2]].kill())
             yield ClientRun(f"{name} {exact}", "two nodes behind nginx and kill -9", 1, list(_problems(said)))
 
 

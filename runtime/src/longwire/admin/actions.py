@@ -134,8 +134,8 @@ async def _elsewhere(sources: Sources, begin: str) -> AdminRefusal | None:
         async with asyncio.timeout(_LOOK):
             ownership = sources.runtime.ownership
             place = None if ownership is None else await ownership.find(begin)
-            if place is not None and place.alive and place.node != nodes.label:
-                return _at(begin, place.node, place.address)
+            if place is not None and place.alive and place.label != nodes.label:
+                return _at(begin, place.label, place.address)
             label = begin.partition("-")[0]  # where it began, and mostly still is
             for node in await nodes.statuses():
                 if node.label == label != nodes.label and node.alive:

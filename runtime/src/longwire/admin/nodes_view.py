@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from longwire.admin.queries import Document
 from longwire.admin.sources import Sources
-from longwire.cluster.nodes import LEASE, NodeStatus, Place
+from longwire.cluster.nodes import LEASE, NodeStatus
 from longwire.errors import ClusterUnavailable
 from longwire.foreign_json import parse_json
 from longwire.principals.principal import Principal
@@ -93,10 +93,10 @@ class KnownNodes:
         if runtime is None or runtime.forwarder is None:
             return {"problem": "this node asks no others"}
         request = Request("GET", path, query=query, principal=_OPERATOR)
-        taken, place = _Taken(), Place(node.label, node.incarnation, node.address, True)
+        taken = _Taken()
         try:
             async with asyncio.timeout(_MOST):
-                await runtime.forwarder.pass_on(request, taken, place)
+                await runtime.forwarder.pass_on(request, taken, node)
             document = parse_json(taken.body) if taken.status == 200 else None
         except (TimeoutError, ValueError):
             document = None

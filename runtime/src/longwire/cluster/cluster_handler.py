@@ -23,7 +23,7 @@ from typing import Final, Literal, TypeAlias
 from mcp_types import INTERNAL_ERROR, RequestId
 
 from longwire.cluster.forwarding import Forwarder, Outcome
-from longwire.cluster.nodes import Place
+from longwire.cluster.nodes import NodeStatus
 from longwire.cluster.ownership import SessionOwnership
 from longwire.counters import RuntimeCounters
 from longwire.errors import ClusterUnavailable
@@ -58,7 +58,7 @@ _REJECTED: Final = (
 _UNUSABLE: Final = "the answer of the node that has this session is too long to be passed on"
 
 # Where a session is: at this node, at another, or nowhere.
-_Whereabouts: TypeAlias = Place | Literal["here"] | None
+_Whereabouts: TypeAlias = NodeStatus | Literal["here"] | None
 _Sought: TypeAlias = tuple[str, str | None]  # a session, and the incarnation of an owner that didn't answer
 
 
@@ -86,7 +86,7 @@ class ClusterHandler:
         self._tasks = RunningTasks()
         self._told = Allowances()
         self._misses = Allowances()  # of principals
-        self._found: dict[str, tuple[Place, float]] = {}  # owners that live, with when they were found
+        self._found: dict[str, tuple[NodeStatus, float]] = {}  # owners that live, with when they were found
         self._searches: dict[_Sought, asyncio.Task[_Whereabouts]] = {}
         self._turns = asyncio.Semaphore(_AT_ONCE)
 
@@ -126,7 +126,7 @@ class ClusterHandler:
                 self._later(request, responder, _SILENT)
 
     async def _elsewhere(self, request: Request, responder: Responder, session_id: str) -> None:
-        suspect: Place | None = None  # an owner that didn't answer
+        suspect: NodeStatus | None = None  # an owner that didn't answer
         for _ in range(_ATTEMPTS):
             try:
                 found = await self._search(session_id, suspect)
@@ -136,7 +136,7 @@ class ClusterHandler:
                 return
             if responder.gone:
                 return
-            if not isinstance(found, Place):
+            if not isinstance(found, NodeStatus):
                 if found is None:
                     self._misses.take(request.principal.key, _MISSES)
                 self._local(request, responder)  # the handler answers 404 itself, where there is none
@@ -159,16 +159,16 @@ class ClusterHandler:
             suspect = None if outcome is Outcome.MOVED else found
         self._later(request, responder, _MOVING)
 
-    def _note_failure(self, place: Place, outcome: Outcome) -> None:
+    def _note_failure(self, place: NodeStatus, outcome: Outcome) -> None:
         """Count and log it; a node that dies fails for all of its clients, and would fill the log."""
         self._counters.forwards_failed[outcome.value] += 1
-        told = place.node, outcome
+        told = place.label, outcome
         if self._told.wait(told, _TOLD) == 0:
             self._told.take(told, _TOLD)
-            fields = {"event": "forward_failed", "peer": place.node, "outcome": outcome.value}
-            logger.warning(_SENTENCES.get(outcome, _NOT_PASSED), place.node, extra=fields)
+            fields = {"event": "forward_failed", "peer": place.label, "outcome": outcome.value}
+            logger.warning(_SENTENCES.get(outcome, _NOT_PASSED), place.label, extra=fields)
 
-    async def _search(self, session_id: str, suspect: Place | None) -> _Whereabouts:
+    async def _search(self, session_id: str, suspect: NodeStatus | None) -> _Whereabouts:
         """Where a session is, once it can be used; requests that come at once share one search."""
         if suspect is None and (known := self._known(session_id)) is not None:
             return known
@@ -181,12 +181,12 @@ class ClusterHandler:
             search.add_done_callback(lambda done: self._over(key, done))
         return await asyncio.shield(search)
 
-    def _known(self, session_id: str) -> Place | None:
+    def _known(self, session_id: str) -> NodeStatus | None:
         """The owner that was found a moment ago; it answers itself if it no longer has the session."""
         place, at = self._found.get(session_id, (None, 0.0))
         return place if time.monotonic() - at < _FRESH else None
 
-    def _note(self, session_id: str, place: Place) -> Place:
+    def _note(self, session_id: str, place: NodeStatus) -> NodeStatus:
         if len(self._found) >= _MOST_FOUND:
             del self._found[next(iter(self._found))]
         self._found[session_id] = place, time.monotonic()
@@ -197,14 +197,14 @@ class ClusterHandler:
         if not search.cancelled():
             search.exception()  # has been seen, also where all who asked have gone
 
-    async def _find(self, session_id: str, suspect: Place | None) -> _Whereabouts:
+    async def _find(self, session_id: str, suspect: NodeStatus | None) -> _Whereabouts:
         try:
             async with self._turns, asyncio.timeout(_SEARCH_SECONDS):
                 return await self._settle(session_id, suspect)
         except TimeoutError:
             raise ClusterUnavailable(_SLOW) from None
 
-    async def _settle(self, session_id: str, suspect: Place | None) -> _Whereabouts:
+    async def _settle(self, session_id: str, suspect: NodeStatus | None) -> _Whereabouts:
         try:
             place = suspect or await self._ownership.find(session_id)
         except ClusterUnavailable:
@@ -226,8 +226,8 @@ class ClusterHandler:
             raise ClusterUnavailable(_MOVING)
         return self._note(session_id, place)
 
-    def _is_self(self, place: Place) -> bool:
-        return (place.node, place.incarnation) == self._self
+    def _is_self(self, place: NodeStatus) -> bool:
+        return (place.label, place.incarnation) == self._self
 
     def _later(self, request: Request, responder: Responder, sentence: str) -> None:
         """Refuse a request that may be sent again."""

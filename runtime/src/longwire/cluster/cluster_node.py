@@ -23,19 +23,10 @@ from longwire.settings import Settings, WireLimits
 logger: Final = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class ClusterSessions:
-    """The sessions of a node, and the owners of all sessions."""
-
-    sessions: Sessions
-    ownership: SessionOwnership
-    notifications: SharedNotifications
-
-
 @asynccontextmanager
 async def cluster_sessions(
     nodes: Nodes, limits: WireLimits, counters: RuntimeCounters
-) -> AsyncIterator[ClusterSessions]:
+) -> AsyncIterator[tuple[Sessions, SessionOwnership, SharedNotifications]]:
     """The sessions of a node while the block lasts; then all of them are released."""
     link = nodes.link
     store = RedisSessions(nodes, ttl=limits.idle_timeout, max_events=limits.max_pending)
@@ -46,7 +37,7 @@ async def cluster_sessions(
         notifications = SharedNotifications(link, sessions, ownership, ttl=store.kept_for)
         ownership.on_adopted = notifications.give_missed
         try:
-            yield ClusterSessions(sessions, ownership, notifications)
+            yield sessions, ownership, notifications
         finally:
             await notifications.close()
             await ownership.release_all()

@@ -11,9 +11,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from enum import Enum
 from typing import Final, TypeAlias
 
-from longwire.cluster.nodes import Place
+from longwire.cluster.nodes import NodeStatus
 from longwire.cluster.peer_connections import PeerConnection, PeerConnections, Unreachable
-from longwire.cluster.signatures import FORWARDED, PREFIX, Signer, passed_headers
+from longwire.cluster.signatures import FORWARDED, PREFIX, Signatures, passed_headers
 from longwire.principals.principal import Holders
 from longwire.settings import WireLimits
 from longwire.wire.http.request import REQUEST_ID, HeaderList, Request, Responder
@@ -34,7 +34,7 @@ _OF_EVENTS: Final = frozenset({"cache-control", "x-accel-buffering"})
 
 
 # Whether a node lives, as far as is known.
-Lives: TypeAlias = Callable[[Place], Awaitable[bool]]
+Lives: TypeAlias = Callable[[NodeStatus], Awaitable[bool]]
 
 
 class Outcome(Enum):
@@ -54,7 +54,7 @@ class Forwarder:
 
     def __init__(
         self,
-        signer: Signer,
+        signatures: Signatures,
         limits: WireLimits,
         lives: Lives,
         *,
@@ -62,28 +62,28 @@ class Forwarder:
         look_seconds: float = LOOK_SECONDS,
     ) -> None:
         """`lives` says whether a node does, as far as is known."""
-        self._signer = signer
+        self._signatures = signatures
         self._limits = limits
         self._lives = lives
         self._head_seconds = head_seconds
         self._look_seconds = look_seconds
         self._connections = PeerConnections()
-        self._under_way: set[_Passage] = set()
+        self._under_way: set[Passage] = set()
 
     @property
     def under_way(self) -> int:
         """Requests that are being answered by other nodes."""
         return len(self._under_way)
 
-    async def pass_on(self, request: Request, responder: Responder, place: Place) -> Outcome:
+    async def pass_on(self, request: Request, responder: Responder, place: NodeStatus) -> Outcome:
         """Have a node answer a request. Where the outcome isn't ANSWERED, the responder is untouched."""
         try:
             connection = await self._connections.connect(place.address)
         except Unreachable as error:
-            logger.debug("%s", error, extra={"event": "peer_unreachable", "peer": place.node})
+            logger.debug("%s", error, extra={"event": "peer_unreachable", "peer": place.label})
             return Outcome.UNREACHABLE
         request.headers = {**request.headers, REQUEST_ID: request.id}  # the other node's lines have the same
-        passage = _Passage(request, responder, connection, self._limits, self._head_seconds)
+        passage = Passage(request, responder, connection, self._limits, self._head_seconds)
         self._under_way.add(passage)
         try:
             passage.begin(self._wire(request, place))
@@ -93,7 +93,7 @@ class Forwarder:
             self._under_way.discard(passage)
             passage.close()
 
-    async def _watch(self, passage: _Passage, place: Place) -> None:
+    async def _watch(self, passage: Passage, place: NodeStatus) -> None:
         """Wait for the outcome. A machine that is cut off ends no connection, so silence is looked into."""
         look = self._look_seconds
         while not passage.outcome.done():
@@ -113,13 +113,13 @@ class Forwarder:
     def close(self) -> None:
         self._connections.close()
 
-    def _wire(self, request: Request, place: Place) -> bytes:
+    def _wire(self, request: Request, place: NodeStatus) -> bytes:
         """The bytes of a request to another node."""
         target = f"{request.path}?{request.query}" if request.query else request.path
         headers = passed_headers(request.headers)
         headers["host"] = place.address.partition("://")[2]
         headers["content-length"] = str(len(request.body))
-        headers[FORWARDED] = self._signer.header(request, place.node, place.incarnation)
+        headers[FORWARDED] = self._signatures.header(request, place.label, place.incarnation)
         lines = [
             f"{request.method} {target} HTTP/1.1",
             *(f"{name}: {text}" for name, text in headers.items()),
@@ -127,7 +127,7 @@ class Forwarder:
         return "\r\n".join([*lines, "", ""]).encode("latin-1") + request.body
 
 
-class _Passage:
+class Passage:
     """One request at another node, and the way back of its answer. The receiver of a connection."""
 
     def __init__(
@@ -216,6 +216,7 @@ class _Passage:
             self._connection.pause()
 
     def ended(self, whole: bool) -> None:
+        """Note that the response is over; not whole: the connection broke, or made no sense."""
         if self.outcome.done():
             return
         if self._streams:

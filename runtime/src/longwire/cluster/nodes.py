@@ -22,6 +22,7 @@ from typing import Any, Final
 from longwire.cluster.redis_link import RedisLink
 from longwire.errors import ClusterUnavailable, SettingsError
 from longwire.foreign_json import parse_json
+from longwire.wire.tasks import RunningTasks
 
 logger: Final = logging.getLogger(__name__)
 
@@ -87,23 +88,13 @@ end
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """A node that has a session, or had it."""
-
-    node: str  # its label
-    incarnation: str  # of its process: a node that was restarted is another
-    address: str  # http://HOST:PORT of its port for other nodes
-    alive: bool
-
-
-@dataclass(frozen=True, slots=True)
 class NodeStatus:
-    """A node as operators see it."""
+    """A node at one moment: for operators, and as the one that has a session or had it."""
 
     label: str
     alive: bool
-    address: str = ""  # of its port for other nodes
-    incarnation: str = ""
+    address: str = ""  # http://HOST:PORT of its port for other nodes
+    incarnation: str = ""  # of its process: a node that was restarted is another
     since: float = 0.0  # when its process joined, in seconds since 1970 by Redis's clock
     last_seen: float = 0.0
 
@@ -130,7 +121,7 @@ class Nodes:
         self._beat = beat
         self._renewed = -lease  # the clock's time at which the last successful renewal was sent
         self._lost = False
-        self._task: asyncio.Task[None] | None = None
+        self._tasks = RunningTasks()
         self._run_id = ""
         self._listeners: list[Callable[[bool, float], None]] = []
 
@@ -183,7 +174,7 @@ class Nodes:
                 raise self._not_let_in(answer)
             await asyncio.sleep(rest)
         self.data, self._run_id = answer[1], self.link.run_id
-        self._task = asyncio.get_running_loop().create_task(self._keep(), name="node lease")
+        self._tasks.spawn(self._keep())
 
     def _not_let_in(self, answer: list[Any]) -> SettingsError:
         """Why this node gets no lease."""
@@ -201,10 +192,7 @@ class Nodes:
     async def leave(self) -> None:
         """Give the lease up: other nodes may have the sessions of this one at once. May be called again."""
         self.left = True
-        task, self._task = self._task, None
-        while task is not None and not task.done():
-            task.cancel()  # again and again: redis-py swallows a cancellation that comes while it connects
-            await asyncio.wait([task], timeout=0.1)
+        await self._tasks.end(0.1)  # redis-py swallows a cancellation that comes while it connects
         if self._renewed > 0:
             self._renewed = -self.lease
             try:

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator
 from math import inf
 from typing import Any, Final
 
-from longwire.cluster.nodes import LEASE_AT, Nodes, Place, parse_lease
+from longwire.cluster.nodes import LEASE_AT, Nodes, NodeStatus, parse_lease
 from longwire.cluster.session_store import HIGHEST, RedisSessions
 from longwire.errors import ClusterUnavailable, DamagedKey
 from longwire.journal.buffered_journal import BufferedJournal, Refusal
@@ -91,7 +91,7 @@ class SessionOwnership:
         journal.on_refused = self._refused
         nodes.on_return(self._returned)
 
-    async def find(self, session_id: str) -> Place | None:
+    async def find(self, session_id: str) -> NodeStatus | None:
         """The owner of a session, which may be this node; None: there is no such session."""
         if session_id in self._sessions:
             return self._here()
@@ -112,11 +112,11 @@ class SessionOwnership:
         lease = parse_lease(found[1])
         if found[0] == self._nodes.owner.encode():
             # It ended here a moment ago, unless it was never read.
-            return Place(node, "", "", alive=False) if session_id in self._unread else None
+            return NodeStatus(node, False) if session_id in self._unread else None
         alive = lease.get("incarnation") == incarnation
-        return Place(node, incarnation, lease.get("address", "") if alive else "", alive)
+        return NodeStatus(node, alive, lease.get("address", "") if alive else "", incarnation)
 
-    async def take_over(self, session_id: str, found: Place) -> Session | None:
+    async def take_over(self, session_id: str, found: NodeStatus) -> Session | None:
         """Continue a session here whose owner is dead or released it; None: another was faster, or it ended.
 
         Waits for the owner's lease to end if it has not yet, at most 2 s.
@@ -149,7 +149,7 @@ class SessionOwnership:
 
     # ---- taking over --------------------------------------------------------------------------------
 
-    async def _take_over(self, session_id: str, found: Place) -> Session | None:
+    async def _take_over(self, session_id: str, found: NodeStatus) -> Session | None:
         deadline = time.monotonic() + _MOST
         await asyncio.sleep(self._grace())
         while True:
@@ -175,7 +175,7 @@ class SessionOwnership:
                 return None  # it ended here, or another node was faster
             rest = int(answer[1]) / 1000 + 0.01
             if time.monotonic() + rest > deadline:
-                raise ClusterUnavailable(f"the node '{found.node}' has this session and lives: try again")
+                raise ClusterUnavailable(f"the node '{found.label}' has this session and lives: try again")
             await asyncio.sleep(rest)
 
     def _grace(self) -> float:
@@ -224,9 +224,9 @@ class SessionOwnership:
         """The keys that the scripts read: the session's hash, and the name of Redis's data."""
         return [self._store.keys(session_id)[0], self._link.key("data")]
 
-    def _here(self) -> Place:
+    def _here(self) -> NodeStatus:
         nodes = self._nodes
-        return Place(nodes.label, nodes.incarnation, nodes.address, alive=True)
+        return NodeStatus(nodes.label, True, nodes.address, nodes.incarnation)
 
     def _check_absent(self, data: bytes) -> None:
         """Raise ClusterUnavailable while the owner of a session missing in Redis may still store it again."""

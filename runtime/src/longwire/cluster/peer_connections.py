@@ -1,6 +1,6 @@
 """Connections to other nodes: opened when needed, used for one request at a time, kept for a while.
 
-A receiver is told of the response as it arrives, and can have reading paused: nothing is queued here.
+The receiver of a response is told of it as it arrives, and can have reading paused: nothing is queued here.
 """
 
 from __future__ import annotations
@@ -8,11 +8,13 @@ from __future__ import annotations
 import asyncio
 import select
 from collections import defaultdict, deque
-from collections.abc import Mapping
-from typing import Final, Protocol, cast
+from typing import TYPE_CHECKING, Final, cast
 from urllib.parse import urlsplit
 
 from longwire.wire.http.responses import BadResponse, ResponseEnd, ResponseHead, ResponseParser
+
+if TYPE_CHECKING:
+    from longwire.cluster.forwarding import Passage
 
 CONNECT_SECONDS: Final = 2.0  # as long as the lease of a node that is dead
 _AT_ONCE: Final = 64  # connections to one node that are being made; more would overflow its queue of new ones
@@ -24,18 +26,6 @@ class Unreachable(Exception):
     """No connection could be made: nothing of the request has left this node."""
 
 
-class Receiver(Protocol):
-    """Is told of one response."""
-
-    def head(self, status: int, headers: Mapping[str, str]) -> None: ...
-
-    def data(self, data: bytes) -> None: ...
-
-    def ended(self, whole: bool) -> None:
-        """The response is over; not whole: the connection broke, or made no sense."""
-        ...
-
-
 class PeerConnection(asyncio.Protocol):
     """A connection to a node's port for other nodes."""
 
@@ -44,11 +34,11 @@ class PeerConnection(asyncio.Protocol):
         self.address = address
         self._parser = ResponseParser()
         self._transport: asyncio.Transport | None = None
-        self._receiver: Receiver | None = None
+        self._receiver: Passage | None = None
         self._keep_alive = True
         self.kept_since = 0.0
 
-    def send(self, data: bytes, receiver: Receiver) -> None:
+    def send(self, data: bytes, receiver: Passage) -> None:
         """Send a request; the receiver is told of its response."""
         assert self._transport is not None
         self._receiver = receiver
@@ -69,7 +59,7 @@ class PeerConnection(asyncio.Protocol):
         if self._transport is not None:
             self._transport.abort()
 
-    def give_up(self, receiver: Receiver) -> None:
+    def give_up(self, receiver: Passage) -> None:
         """Drop the connection, unless the response to this receiver is over."""
         if self._receiver is receiver:
             self.abort()

@@ -18,6 +18,7 @@ from typing import Any, Final, TypeAlias
 from longwire.cluster.redis_address import MOST_CONNECTIONS, WAIT, RedisAddress
 from longwire.cluster.redis_messages import RedisMessages
 from longwire.errors import ClusterUnavailable, DamagedKey, SettingsError
+from longwire.wire.tasks import RunningTasks
 
 logger: Final = logging.getLogger(__name__)
 
@@ -58,7 +59,7 @@ class RedisLink:
         self._healthy: bool | None = None  # None: nothing is known yet
         self._offset = time.time() - time.monotonic()  # until Redis has told its time
         self._shas: dict[str, str] = {}
-        self._beat: asyncio.Task[None] | None = None
+        self._tasks = RunningTasks()
         self._turns = asyncio.Semaphore(MOST_CONNECTIONS - 1)  # one is that of messages
         self._refused = self._crowded = -_SILENCE  # when each was last logged
         self._denied = False  # for lack of the right password
@@ -67,15 +68,12 @@ class RedisLink:
     async def open(self) -> None:
         """Connect, and watch over the connection from then on. Redis may be gone: see `healthy`."""
         await self._look()
-        loop = asyncio.get_running_loop()
-        self._beat = loop.create_task(self._watch(), name="redis heartbeat")
+        self._tasks.spawn(self._watch())
         self._messages.start()
 
     async def close(self) -> None:
         """End all connections. May be called again."""
-        while self._beat is not None and not self._beat.done():
-            self._beat.cancel()  # again and again: redis-py swallows a cancellation while it connects
-            await asyncio.wait([self._beat], timeout=_BEAT / 5)
+        await self._tasks.end(_BEAT / 5)  # redis-py swallows a cancellation that comes while it connects
         await self._messages.close()
         try:
             async with asyncio.timeout(self._wait):
@@ -229,9 +227,7 @@ class RedisLink:
             self._tell()
 
     def _gone(self, error: Exception) -> None:
-        self.failures += 1
-        self.problem = str(error) or type(error).__name__
-        self._denied = _is_denied(error)
+        self._note(error)
         before, self._healthy = self._healthy, False
         if before:  # at the start, the caller of open() says what is wrong
             logger.warning(
@@ -251,13 +247,14 @@ class RedisLink:
             logger.info("Redis at %s answers again", self.address, extra={"event": "redis_back"})
             self._tell()
 
-    def _refuse(self, error: Exception) -> None:
+    def _note(self, error: Exception) -> None:
         self.failures += 1
-        self.problem = str(error)
+        self.problem = str(error) or type(error).__name__
         self._denied = _is_denied(error)
-        if self._healthy is None:
-            return
-        if time.monotonic() - self._refused >= _SILENCE:
+
+    def _refuse(self, error: Exception) -> None:
+        self._note(error)
+        if self._healthy is not None and time.monotonic() - self._refused >= _SILENCE:
             self._refused = time.monotonic()
             logger.warning(
                 "Redis at %s refuses a command: %s", self.address, error, extra={"event": "redis_refused"}

@@ -10,6 +10,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from longwire.errors import ClusterUnavailable
+from longwire.wire.tasks import RunningTasks
 
 if TYPE_CHECKING:
     import redis.asyncio
@@ -21,7 +22,7 @@ _TURN: Final = 1.0  # seconds that one read waits
 _PING: Final = 5.0  # seconds of silence, after which Redis is asked whether it is there
 _GIVE_UP: Final = 10.0  # seconds of silence, after which another connection is made
 _REST: Final = 0.25  # seconds between tries to connect
-_MOST_WAITING: Final = 1000  # messages that are on their way to Redis
+_MOST_WAITING: Final = 1000  # messages that are on their way to Redis, the reader included
 _OWN: Final = b"__alive"  # a channel of its own: a connection without a subscription can't be read
 
 
@@ -31,29 +32,23 @@ class RedisMessages:
     def __init__(self, client: redis.asyncio.Redis) -> None:
         self._client = client
         self._callbacks: dict[bytes, list[Callable[[bytes], None]]] = {}
-        self._reader: asyncio.Task[None] | None = None
-        self._tasks: set[asyncio.Task[Any]] = set()
+        self._tasks = RunningTasks()  # the reader, and what is on its way
         self._pubsub: PubSub | None = None  # while there is a connection
         self.dropped = 0  # messages that were not sent
 
     def start(self) -> None:
         """Begin to listen. Called on the running loop."""
-        self._reader = asyncio.get_running_loop().create_task(self._read(), name="redis messages")
+        self._tasks.spawn(self._read())
 
     async def close(self) -> None:
-        tasks = {*self._tasks, *([self._reader] if self._reader else [])}
-        while tasks:  # redis-py swallows a cancellation that comes while it connects
-            for task in tasks:
-                task.cancel()
-            _, tasks = await asyncio.wait(tasks, timeout=_TURN / 10)
-        self._reader = None
+        await self._tasks.end(_TURN / 10)  # redis-py swallows a cancellation that comes while it connects
 
     def subscribe(self, channel: str, callback: Callable[[bytes], None]) -> Callable[[], None]:
         name = channel.encode()
         waiting = self._callbacks.setdefault(name, [])
         waiting.append(callback)
         if len(waiting) == 1 and self._pubsub is not None:
-            self._spawn(self._pubsub.subscribe(name))
+            self._tasks.spawn(self._quietly(self._pubsub.subscribe(name)))
 
         def undo() -> None:
             if callback in waiting:
@@ -61,7 +56,7 @@ class RedisMessages:
             if not waiting and self._callbacks.get(name) is waiting:
                 del self._callbacks[name]
                 if self._pubsub is not None:
-                    self._spawn(self._pubsub.unsubscribe(name))
+                    self._tasks.spawn(self._quietly(self._pubsub.unsubscribe(name)))
 
         return undo
 
@@ -69,12 +64,7 @@ class RedisMessages:
         if len(self._tasks) >= _MOST_WAITING:
             self.dropped += 1
         else:
-            self._spawn(call("PUBLISH", channel, payload))
-
-    def _spawn(self, work: Awaitable[Any]) -> None:
-        task: asyncio.Task[None] = asyncio.get_running_loop().create_task(self._quietly(work))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+            self._tasks.spawn(self._quietly(call("PUBLISH", channel, payload)))
 
     async def _quietly(self, work: Awaitable[Any]) -> None:
         try:

@@ -87,30 +87,8 @@ def _is_passed(name: str) -> bool:
     return name not in _OWN and not name.startswith(PREFIX)
 
 
-class Signer:
-    """Signs the requests that this node passes on."""
-
-    def __init__(self, key: bytes, node: str, clock: Callable[[], float]) -> None:
-        self._key = key
-        self._node = node
-        self._clock = clock
-
-    def header(self, request: Request, node: str, incarnation: str) -> str:
-        """The value of FORWARDED for a request to that node."""
-        nonce = secrets.token_urlsafe(18)
-        fields = (
-            _VERSION,
-            self._node,
-            f"{node}/{incarnation}",
-            f"{self._clock():.3f}",
-            nonce,
-            _document(request),
-        )
-        return " ".join((*fields, _mac(self._key, fields, request)))
-
-
-class SignatureVerifier:
-    """Checks the requests that other nodes pass on to this one, and remembers their nonces for the window."""
+class Signatures:
+    """Signs the requests that this node passes on, and checks those of others, whose nonces it remembers."""
 
     def __init__(self, key: bytes, node: str, incarnation: str, clock: Callable[[], float]) -> None:
         self._key = key
@@ -120,6 +98,12 @@ class SignatureVerifier:
         self._nonces: set[str] = set()
         self._older: set[str] = set()  # of the window before
         self._turn = clock() + 2 * WINDOW  # when the older ones are forgotten
+
+    def header(self, request: Request, node: str, incarnation: str) -> str:
+        """The value of FORWARDED for a request to that node."""
+        nonce, time = secrets.token_urlsafe(18), f"{self._clock():.3f}"
+        fields = (_VERSION, self._node, f"{node}/{incarnation}", time, nonce, _document(request))
+        return " ".join((*fields, _mac(self._key, fields, request)))
 
     def check(self, request: Request) -> Sender:
         """The sender of a request; raises BadSignature."""

@@ -13,20 +13,19 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable, Container
 from contextlib import asynccontextmanager
 from contextvars import Context
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, TypeAlias
 
 from mcp_types import INVALID_REQUEST
 
 from longwire.cluster.cluster_handler import ClusterHandler
 from longwire.cluster.cluster_node import ClusterNode
 from longwire.cluster.forwarding import REFUSED, Forwarder
-from longwire.cluster.nodes import Nodes, Place
+from longwire.cluster.nodes import Nodes, NodeStatus
 from longwire.cluster.ownership import SessionOwnership
 from longwire.cluster.signatures import (
     FORWARDED,
     BadSignature,
-    SignatureVerifier,
-    Signer,
+    Signatures,
     passed_headers,
     unsigned,
 )
@@ -52,12 +51,12 @@ class PeersHandler:
     """Answers requests that other nodes pass on."""
 
     def __init__(
-        self, local: Handler, sessions: Container[str], verifier: SignatureVerifier, refused: Counter[str]
+        self, local: Handler, sessions: Container[str], signatures: Signatures, refused: Counter[str]
     ) -> None:
         """`local` serves this node's own sessions alone; `refused` counts, by reason."""
         self._local = local
         self._sessions = sessions
-        self._verifier = verifier
+        self._signatures = signatures
         self._refused = refused
         self._told = Allowances()
         self.operators: Handler | None = None  # of what operators ask about this node, at another one
@@ -74,7 +73,7 @@ class PeersHandler:
 
     def handle(self, request: Request, responder: Responder) -> None:
         try:
-            sender = self._verifier.check(request)
+            sender = self._signatures.check(request)
         except BadSignature as error:
             self._refuse(request, responder, error)
             return
@@ -112,14 +111,6 @@ _FRESH: Final = 1.0  # seconds that an answer counts
 _Alive: TypeAlias = frozenset[tuple[str, str]]  # labels and incarnations
 
 
-class Traffic(NamedTuple):
-    """The handlers of a node's two ports."""
-
-    public: Handler
-    peers: PeersHandler
-    forwarder: Forwarder
-
-
 @asynccontextmanager
 async def traffic(
     local: Handler,
@@ -128,18 +119,21 @@ async def traffic(
     serving: Serving,
     counters: RuntimeCounters,
     cluster: ClusterNode,
-) -> AsyncIterator[Traffic]:
-    """The handlers while the block lasts. `local` serves this node's sessions, whose ids `sessions` has."""
+) -> AsyncIterator[tuple[Handler, PeersHandler, Forwarder]]:
+    """The handlers of a node's two ports while the block lasts.
+
+    `local` serves this node's sessions, whose ids `sessions` has.
+    """
     nodes, key = cluster.nodes, cluster.keys.forwarding
     clock, node, incarnation = nodes.link.now, nodes.label, nodes.incarnation
-    forwarder = Forwarder(Signer(key, node, clock), serving.limits, Liveness(nodes))
+    signatures = Signatures(key, node, incarnation, clock)
+    forwarder = Forwarder(signatures, serving.limits, Liveness(nodes))
     handler = ClusterHandler(
         local, sessions, ownership, forwarder, counters, node=node, incarnation=incarnation
     )
-    verifier = SignatureVerifier(key, node, incarnation, clock)
     undo = serving.access.tokens.on_gone(forwarder.end_gone)
     try:
-        yield Traffic(handler.handle, PeersHandler(local, sessions, verifier, counters.refused), forwarder)
+        yield handler.handle, PeersHandler(local, sessions, signatures, counters.refused), forwarder
     finally:
         undo()
         await handler.close()
@@ -155,13 +149,13 @@ class Liveness:
         self._asked = -_FRESH
         self._asking: asyncio.Task[_Alive | None] | None = None
 
-    async def __call__(self, place: Place) -> bool:
+    async def __call__(self, place: NodeStatus) -> bool:
         now = self._clock()
         if self._asking is None or now - self._asked >= _FRESH:
             self._asked = now
             self._asking = asyncio.create_task(self._ask(), context=Context())
         alive = await asyncio.shield(self._asking)
-        return alive is None or (place.node, place.incarnation) in alive
+        return alive is None or (place.label, place.incarnation) in alive
 
     async def _ask(self) -> _Alive | None:
         try:

@@ -48,9 +48,9 @@ def run(arguments: argparse.Namespace) -> int:
     from longwire.contract.check.run import CASES, document
 
     if arguments.schemas:
-        from longwire.contract.schemas import bundle_text
+        from longwire.contract.envelopes import schemas_text
 
-        print(bundle_text(), end="")
+        print(schemas_text(), end="")
         return OK
     if arguments.list:
         rows = [(case.name, case.requires) for case in CASES]

@@ -3,14 +3,16 @@
     runtime ─► hello message response cancel session_end notified ping drain ─► worker
     runtime ◄─ hello messages result error close_stream notify pong bye ◄─ worker
 
-reading.py makes them of frames and checks them; writing.py makes frames.
+reading.py makes them of frames, and checks them by these annotations and defaults; writing.py makes frames.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from importlib.resources import files
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
 
 from longwire.errors import SettingsError
@@ -77,6 +79,8 @@ Affinity: TypeAlias = Literal["none", "session"]
 ResponseMode: TypeAlias = Literal["json", "sse"]
 # What became of a notification outside of a call; `failed`: it may have reached nobody, or this node alone.
 NotifyOutcome: TypeAlias = Literal["delivered", "queued", "failed", "unknown"]
+_NO_FIELDS: Final[Json] = {}  # these two are never changed
+_NO_MESSAGES: Final[list[Json]] = []
 
 
 # ---- from the runtime -----------------------------------------------------------------------
@@ -86,24 +90,24 @@ class RuntimeHello(NamedTuple):
     """The first frame of a connection."""
 
     contract: int
-    runtime: Json  # {"name", "version"}
-    label: str  # what the runtime calls this worker
+    runtime: Json = _NO_FIELDS  # {"name", "version"}
+    label: str = ""  # what the runtime calls this worker
 
 
 class Message(NamedTuple):
     """A client's request or notification."""
 
     id: str  # of the call; every frame about it has the same
-    session_id: str | None
-    transport: str
-    http_method: str
-    path: str
     protocol_version: str
-    headers: dict[str, str]  # names in lower case; only those about the message
     principal: Json  # {"key", "scopes", "tools"}
-    client: Json | None  # {"info", "capabilities"}
-    session: Json | None  # {"state", "initialized"}; None: no session
     jsonrpc: Json
+    session_id: str | None = None
+    transport: str = "streamable_http"
+    http_method: str = "POST"
+    path: str = "/mcp"
+    headers: dict[str, str] = _NO_FIELDS  # names in lower case; only those about the message
+    client: Json | None = None  # {"info", "capabilities"}
+    session: Json | None = None  # {"state", "initialized"}; None: no session
 
 
 class Response(NamedTuple):
@@ -117,21 +121,21 @@ class Cancel(NamedTuple):
     """A call is over for its client; what still comes of it is dropped."""
 
     id: str
-    reason: str
+    reason: str = ""
 
 
 class SessionEnd(NamedTuple):
     """A session has ended."""
 
     session_id: str
-    reason: str
+    reason: str = ""
 
 
 class Notified(NamedTuple):
     """What became of a `notify` that had an id."""
 
     id: str
-    outcome: NotifyOutcome
+    outcome: str  # a NotifyOutcome
 
 
 class Ping(NamedTuple):
@@ -152,9 +156,9 @@ class WorkerHello(NamedTuple):
 
     contract: int
     name: str
-    version: str
-    max_in_flight: int
-    affinity: Affinity
+    version: str = ""
+    max_in_flight: int = 64
+    affinity: Affinity = "none"
 
 
 class Messages(NamedTuple):
@@ -168,11 +172,11 @@ class Result(NamedTuple):
     """The last frame of a call."""
 
     id: str
-    handled: bool
-    response_mode: ResponseMode | None
-    session: Json | None  # {"create", "state"}
-    messages: list[Json]  # sent before the reply
-    jsonrpc: Json | None  # the reply; None for notifications
+    handled: bool = True
+    response_mode: ResponseMode | None = None
+    session: Json | None = None  # {"create", "state"}
+    messages: list[Json] = _NO_MESSAGES  # sent before the reply
+    jsonrpc: Json | None = None  # the reply; None for notifications
 
 
 class Failure(NamedTuple):
@@ -180,22 +184,22 @@ class Failure(NamedTuple):
 
     id: str
     error: str
-    error_class: str
+    error_class: str = "worker_runtime_error"
 
 
 class CloseStream(NamedTuple):
     """Ends the connection of a client that can come back, while its call goes on."""
 
     id: str
-    stream: Literal["call", "get"]
+    stream: Literal["call", "get"] = "call"
 
 
 class Notify(NamedTuple):
     """Messages outside of a call, to one session or to all, wherever they live."""
 
-    session_id: str | None
     messages: list[Json]
-    id: str | None  # to be repeated in `notified`; None: no answer is wanted
+    session_id: str | None = None
+    id: str | None = None  # to be repeated in `notified`; None: no answer is wanted
 
 
 class Pong(NamedTuple):
@@ -207,7 +211,7 @@ class Pong(NamedTuple):
 class Bye(NamedTuple):
     """The worker takes no more calls, and finishes what runs."""
 
-    reason: str
+    reason: str = ""
 
 
 class Unknown(NamedTuple):
@@ -222,3 +226,39 @@ FromRuntime: TypeAlias = (
 FromWorker: TypeAlias = (
     WorkerHello | Messages | Result | Failure | CloseStream | Notify | Pong | Bye | Unknown
 )
+
+# The records by the words that frames have for them.
+FROM_RUNTIME: Final[Mapping[str, type]] = {
+    "hello": RuntimeHello,
+    "message": Message,
+    "response": Response,
+    "cancel": Cancel,
+    "session_end": SessionEnd,
+    "notified": Notified,
+    "ping": Ping,
+    "drain": Drain,
+}
+FROM_WORKER: Final[Mapping[str, type]] = {
+    "hello": WorkerHello,
+    "messages": Messages,
+    "result": Result,
+    "error": Failure,
+    "close_stream": CloseStream,
+    "notify": Notify,
+    "pong": Pong,
+    "bye": Bye,
+}
+
+
+Sender: TypeAlias = Literal["runtime", "worker"]
+
+
+def schemas_text() -> str:
+    """The text of worker-contract.schema.json: an envelope is valid if it fits one of its schemas."""
+    return files(__package__).joinpath("worker-contract.schema.json").read_text(encoding="utf-8")
+
+
+def schemas(sender: Sender) -> dict[str, dict[str, Any]]:
+    """The JSON Schemas of what a side sends, by event."""
+    parts = json.loads(schemas_text())["$defs"].items()
+    return {name.removeprefix(f"{sender}-"): part for name, part in parts if name.startswith(sender)}

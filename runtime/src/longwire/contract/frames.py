@@ -1,12 +1,14 @@
 """Frames between the runtime and a worker: four bytes of length, big-endian, then a JSON object in UTF-8.
 
 `frame` and `FrameDecoder` convert without I/O. A length is checked before any of its frame is kept.
+`FrameConnection` gathers frames, and writes them once a turn.
 """
 
 from __future__ import annotations
 
+import asyncio
 import struct
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import pydantic_core
 
@@ -29,15 +31,6 @@ def frame(text: bytes) -> bytes:
     if length > LONGEST:
         raise FrameError(f"a frame of {length} bytes, more than {LONGEST}: send less at once")
     return _pack(length) + text
-
-
-def encode(document: dict[str, Any]) -> bytes:
-    """A JSON object as a frame; raises FrameError if it is too long or JSON can't hold it."""
-    try:
-        text = pydantic_core.to_json(document, inf_nan_mode="null")
-    except ValueError as error:
-        raise FrameError(f"a document that JSON can't hold: {error}") from error
-    return frame(text)
 
 
 def decode(text: bytes) -> dict[str, Any]:
@@ -83,3 +76,42 @@ def _length(head: Head) -> int:
     if not 0 < length <= LONGEST:
         raise FrameError(f"a frame of {length} bytes: it should have 1 to {LONGEST}")
     return length
+
+
+class FrameConnection(asyncio.Protocol):
+    """The common part of both ends of a connection. Made for one connection, on the running loop."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._decoder = FrameDecoder()
+        self._transport: asyncio.Transport | None = None  # None: not connected yet, or no longer
+        self._unsent: list[bytes] = []
+        self._has_room = asyncio.Event()  # the other end reads what is written
+        self._has_room.set()
+
+    def write(self, frame: bytes) -> None:
+        """Send a frame at the end of this turn of the event loop; nothing where there is no connection."""
+        if self._transport is not None:
+            if not self._unsent:
+                self._loop.call_soon(self._flush)
+            self._unsent.append(frame)
+
+    def _flush(self) -> None:
+        frames, self._unsent = self._unsent, []
+        if self._transport is not None and frames:
+            self._transport.write(frames[0] if len(frames) == 1 else b"".join(frames))
+
+    async def room(self) -> None:
+        """Wait while too much is unsent."""
+        await self._has_room.wait()
+
+    # ---- for the event loop -----------------------------------------------------------------
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast("asyncio.Transport", transport)  # uvloop's is no subclass
+
+    def pause_writing(self) -> None:
+        self._has_room.clear()
+
+    def resume_writing(self) -> None:
+        self._has_room.set()

@@ -6,29 +6,19 @@ Unknown fields are ignored. A document with an unknown event is read as `Unknown
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from operator import itemgetter
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
+from longwire.contract import envelopes
 from longwire.contract.envelopes import (
     MODE,
-    Bye,
-    Cancel,
-    CloseStream,
-    Drain,
-    Failure,
     FromRuntime,
     FromWorker,
     Json,
     Message,
     Messages,
-    Notified,
     Notify,
-    Ping,
-    Pong,
     Response,
     Result,
-    RuntimeHello,
-    SessionEnd,
     Unknown,
     WorkerHello,
 )
@@ -41,21 +31,12 @@ class EnvelopeError(FrameError):
 
 
 REQUIRED: Final = object()  # the default of a field that can't be left out
-_TEXT: Final[frozenset[type]] = frozenset({str})
-_TEXT_OR_NULL: Final[frozenset[type]] = frozenset({str, type(None)})
-_COUNT: Final[frozenset[type]] = frozenset({int})
-_SWITCH: Final[frozenset[type]] = frozenset({bool})
-_OBJECT: Final[frozenset[type]] = frozenset({dict})
-_OBJECT_OR_NULL: Final[frozenset[type]] = frozenset({dict, type(None)})
-_LIST: Final[frozenset[type]] = frozenset({list})
-_WORDS: Final = {
-    _TEXT: "a string",
-    _TEXT_OR_NULL: "a string or null",
-    _COUNT: "an integer",
-    _SWITCH: "true or false",
-    _OBJECT: "an object",
-    _OBJECT_OR_NULL: "an object or null",
-    _LIST: "an array",
+_WORDS: Final[Mapping[type, str]] = {
+    str: "a string",
+    int: "an integer",
+    bool: "true or false",
+    dict: "an object",
+    list: "an array",
 }
 
 
@@ -63,8 +44,9 @@ class Field(NamedTuple):
     """A field of an envelope, and its value where it is left out."""
 
     name: str
-    types: frozenset[type]
-    default: Any = REQUIRED
+    types: tuple[type, ...]
+    choices: tuple[str, ...]  # none: any
+    default: Any
 
 
 class EnvelopeKind(NamedTuple):
@@ -72,7 +54,24 @@ class EnvelopeKind(NamedTuple):
 
     record: Callable[..., Any]
     fields: tuple[Field, ...]
-    check: Callable[[list[Any]], None] | None = None
+    names: tuple[str, ...]
+    defaults: tuple[Any, ...]
+    choices: tuple[tuple[int, Field], ...]  # the fields that have some, by their places
+    check: Callable[[list[Any]], None] | None
+    right: set[tuple[type, ...]]  # combinations of types that were found right: there are few
+
+
+def _kind(record: Any) -> EnvelopeKind:
+    fields = []
+    for name, hint in get_type_hints(record).items():
+        parts = [hint] if get_origin(hint) in (None, dict, list, Literal) else get_args(hint)
+        types = (str if get_origin(part) is Literal else get_origin(part) or part for part in parts)
+        choices = [choice for part in parts if get_origin(part) is Literal for choice in get_args(part)]
+        default = record._field_defaults.get(name, REQUIRED)
+        fields.append(Field(name, tuple(types), tuple(choices), default))
+    names, defaults = tuple(field.name for field in fields), tuple(field.default for field in fields)
+    chosen = tuple((place, field) for place, field in enumerate(fields) if field.choices)
+    return EnvelopeKind(record, tuple(fields), names, defaults, chosen, _CHECKS.get(record), set())
 
 
 def _reply_problem(reply: Json) -> str | None:
@@ -94,7 +93,7 @@ def _reply_problem(reply: Json) -> str | None:
 
 
 def _check_message(values: list[Any]) -> None:
-    principal, request = values[7], values[10]
+    _, _, principal, request, *_ = values
     if type(principal.get("key")) is not str:
         raise EnvelopeError("the 'principal' of 'message' has no 'key'")
     if type(request.get("method")) is not str:
@@ -109,11 +108,6 @@ def _check_response(values: list[Any]) -> None:
 def _check_worker_hello(values: list[Any]) -> None:
     if values[3] < 1:
         raise EnvelopeError(f"the 'max_in_flight' of 'hello' is {values[3]}: it should be 1 or more")
-    _check_choice("hello", "affinity", values[4], ("none", "session"))
-
-
-def _check_close_stream(values: list[Any]) -> None:
-    _check_choice("close_stream", "stream", values[1], ("call", "get"))
 
 
 def _check_messages(values: list[Any]) -> None:
@@ -121,13 +115,11 @@ def _check_messages(values: list[Any]) -> None:
 
 
 def _check_notify(values: list[Any]) -> None:
-    values[1] = _data(values[1], "notify")
+    values[0] = _data(values[0], "notify")
 
 
 def _check_result(values: list[Any]) -> None:
-    _, _, mode, session, messages, reply = values
-    if mode is not None:
-        _check_choice("result", "response_mode", mode, ("json", "sse"))
+    _, _, _, session, messages, reply = values
     if session is not None:
         if type(session.get("create", True)) is not bool:
             raise EnvelopeError("the 'session.create' of 'result' should be true or false")
@@ -137,11 +129,6 @@ def _check_result(values: list[Any]) -> None:
         values[4] = _data(messages, "result")
     if reply is not None and (problem := _reply_problem(reply)) is not None:
         raise EnvelopeError(f"the 'jsonrpc' of 'result' {problem}")
-
-
-def _check_choice(event: str, name: str, value: str, choices: tuple[str, ...]) -> None:
-    if value not in choices:
-        raise EnvelopeError(f"the '{name}' of '{event}' is {quoted(value)}: use {' or '.join(choices)}")
 
 
 def _data(messages: list[Any], event: str) -> list[Json]:
@@ -158,80 +145,16 @@ def _data(messages: list[Any], event: str) -> list[Json]:
     return found
 
 
-_ID: Final = Field("id", _TEXT)
-_NOTHING: Final[list[Any]] = []  # never changed
-
-FROM_RUNTIME: Final[Mapping[str, EnvelopeKind]] = {
-    "hello": EnvelopeKind(
-        RuntimeHello,
-        (Field("contract", _COUNT), Field("runtime", _OBJECT, {}), Field("label", _TEXT, "")),
-    ),
-    "message": EnvelopeKind(
-        Message,
-        (
-            _ID,
-            Field("session_id", _TEXT_OR_NULL, None),
-            Field("transport", _TEXT, "streamable_http"),
-            Field("http_method", _TEXT, "POST"),
-            Field("path", _TEXT, "/mcp"),
-            Field("protocol_version", _TEXT),
-            Field("headers", _OBJECT, {}),
-            Field("principal", _OBJECT),
-            Field("client", _OBJECT_OR_NULL, None),
-            Field("session", _OBJECT_OR_NULL, None),
-            Field("jsonrpc", _OBJECT),
-        ),
-        _check_message,
-    ),
-    "response": EnvelopeKind(Response, (_ID, Field("jsonrpc", _OBJECT)), _check_response),
-    "cancel": EnvelopeKind(Cancel, (_ID, Field("reason", _TEXT, ""))),
-    "session_end": EnvelopeKind(SessionEnd, (Field("session_id", _TEXT), Field("reason", _TEXT, ""))),
-    "notified": EnvelopeKind(Notified, (_ID, Field("outcome", _TEXT))),
-    "ping": EnvelopeKind(Ping, (_ID,)),
-    "drain": EnvelopeKind(Drain, ()),
+_CHECKS: Final[Mapping[Any, Callable[[list[Any]], None]]] = {
+    Message: _check_message,
+    Response: _check_response,
+    WorkerHello: _check_worker_hello,
+    Messages: _check_messages,
+    Notify: _check_notify,
+    Result: _check_result,
 }
-
-FROM_WORKER: Final[Mapping[str, EnvelopeKind]] = {
-    "hello": EnvelopeKind(
-        WorkerHello,
-        (
-            Field("contract", _COUNT),
-            Field("name", _TEXT),
-            Field("version", _TEXT, ""),
-            Field("max_in_flight", _COUNT, 64),
-            Field("affinity", _TEXT, "none"),
-        ),
-        _check_worker_hello,
-    ),
-    "messages": EnvelopeKind(Messages, (_ID, Field("messages", _LIST)), _check_messages),
-    "result": EnvelopeKind(
-        Result,
-        (
-            _ID,
-            Field("handled", _SWITCH, True),
-            Field("response_mode", _TEXT_OR_NULL, None),
-            Field("session", _OBJECT_OR_NULL, None),
-            Field("messages", _LIST, _NOTHING),
-            Field("jsonrpc", _OBJECT_OR_NULL, None),
-        ),
-        _check_result,
-    ),
-    "error": EnvelopeKind(
-        Failure, (_ID, Field("error", _TEXT), Field("error_class", _TEXT, "worker_runtime_error"))
-    ),
-    "close_stream": EnvelopeKind(CloseStream, (_ID, Field("stream", _TEXT, "call")), _check_close_stream),
-    "notify": EnvelopeKind(
-        Notify,
-        (
-            Field("session_id", _TEXT_OR_NULL, None),
-            Field("messages", _LIST),
-            Field("id", _TEXT_OR_NULL, None),
-        ),
-        _check_notify,
-    ),
-    "pong": EnvelopeKind(Pong, (_ID,)),
-    "bye": EnvelopeKind(Bye, (Field("reason", _TEXT, ""),)),
-}
+FROM_RUNTIME: Final = {event: _kind(record) for event, record in envelopes.FROM_RUNTIME.items()}
+FROM_WORKER: Final = {event: _kind(record) for event, record in envelopes.FROM_WORKER.items()}
 
 
 def from_runtime(text: bytes) -> FromRuntime:
@@ -249,49 +172,30 @@ def from_worker(text: bytes) -> FromWorker:
 
 def _read(kinds: Mapping[str, EnvelopeKind], document: Json) -> Any:
     event = document.get("event")
-    kind = kinds.get(event) if type(event) is str else None
     if document.get("mode") != MODE:
         raise EnvelopeError(f"a frame without the mode '{MODE}'")
+    if type(event) is not str:
+        raise EnvelopeError("a frame without an 'event'")
+    kind = kinds.get(event)
     if kind is None:
-        if type(event) is not str:
-            raise EnvelopeError("a frame without an 'event'")
         return Unknown(event)
-    values = _whole(kind, document) or _each(kind, document)
+    values = list(map(document.get, kind.names, kind.defaults))
+    if (types := tuple(map(type, values))) not in kind.right:
+        _check_types(kind, values, event)
+        kind.right.add(types)
+    for place, field in kind.choices:
+        if (value := values[place]) is not None and value not in field.choices:
+            raise EnvelopeError(
+                f"the '{field.name}' of '{event}' is {quoted(value)}: use {' or '.join(field.choices)}"
+            )
     if kind.check is not None:
         kind.check(values)
     return kind.record(*values)
 
 
-def _whole(kind: EnvelopeKind, document: Json) -> list[Any] | None:
-    """The values of all fields, if none is missing and their types were found right before."""
-    take = _TAKES.get(kind.record)
-    if take is None or len(document) < len(kind.fields):
-        return None
-    try:
-        values = take(document)
-    except KeyError:
-        return None
-    return list(values) if tuple(map(type, values)) in _RIGHT else None
-
-
-def _each(kind: EnvelopeKind, document: Json) -> list[Any]:
-    """The values of all fields, each checked by itself."""
-    values = []
-    for name, types, default in kind.fields:
-        value = document.get(name, default)
+def _check_types(kind: EnvelopeKind, values: list[Any], event: str) -> None:
+    for (name, types, _, _), value in zip(kind.fields, values, strict=True):
         if type(value) not in types:
-            problem = "is missing" if value is REQUIRED else f"should be {_WORDS[types]}"
-            raise EnvelopeError(f"the '{name}' of '{document['event']}' {problem}")
-        values.append(value)
-    if kind.record in _TAKES:
-        _RIGHT.add(tuple(map(type, values)))
-    return values
-
-
-# The two events that every call has. Their fields have few types each, so there are few combinations; the
-# two have different numbers of fields, so no combination fits both.
-_TAKES: Final[Mapping[Callable[..., Any], Callable[[Json], tuple[Any, ...]]]] = {
-    kind.record: itemgetter(*(field.name for field in kind.fields))
-    for kind in (FROM_RUNTIME["message"], FROM_WORKER["result"])
-}
-_RIGHT: Final[set[tuple[type, ...]]] = set()
+            expected = f"should be {_WORDS[types[0]]}{' or null' if type(None) in types else ''}"
+            problem = "is missing" if value is REQUIRED else expected
+            raise EnvelopeError(f"the '{name}' of '{event}' {problem}")

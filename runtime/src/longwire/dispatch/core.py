@@ -1,4 +1,4 @@
-"""The parts that handlers of both eras share: the server, its dispatcher, heartbeats and timers.
+"""The parts that handlers of both eras share: the server, its dispatcher, open responses and timers.
 
 A `Dispatch` runs the requests of clients, in this process or in workers.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from itertools import takewhile
 from typing import Any, Final, Protocol
 
 from mcp.server.connection import Connection
@@ -16,8 +17,9 @@ from mcp.shared.transport_context import TransportContext
 from longwire.counters import RuntimeCounters
 from longwire.dispatch.dispatcher import Dispatcher
 from longwire.dispatch.exchange import Exchange, Later
-from longwire.dispatch.open_responses import Heartbeats
-from longwire.principals.principal import Holders
+from longwire.principals.principal import Holders, Principal
+from longwire.sessions.streams import Stream
+from longwire.wire.http.request import Responder
 from longwire.wire.messages import PlainRequest
 from longwire.wire.serving import IGNORED, Handshake, Serving
 
@@ -59,6 +61,8 @@ class Dispatch(Protocol):
 
 
 _CALL: Final = "tools/call"
+PING: Final = b": ping\n\n"
+_SPARE: Final = 16
 
 
 class Core:
@@ -75,7 +79,7 @@ class Core:
         self.serving = serving
         self.counters = counters
         self.dispatcher = dispatch or Dispatcher(serving)
-        self.heartbeats = Heartbeats(serving.limits.heartbeat)
+        self.open_responses = OpenResponses(serving.limits.heartbeat)
         self.later = later or Timers()
 
     def quick(self, message: PlainRequest, client: str, version: str) -> bytes | None:
@@ -85,10 +89,64 @@ class Core:
         return self.serving.quick.answer(message, Handshake(client, version))
 
     async def close(self) -> None:
-        self.heartbeats.close()
+        self.open_responses.close()
         await self.dispatcher.close()
         if isinstance(self.later, Timers):
             self.later.close()
+
+
+# ---- responses that stay open ---------------------------------------------------------------------
+
+
+class OpenResponses:
+    """Event streams. A comment is written to each at an interval, so that no proxy takes it for dead."""
+
+    def __init__(self, interval: float) -> None:
+        self._interval = interval
+        self._timer: asyncio.TimerHandle | None = None
+        self._open: dict[Responder, tuple[Principal, Stream] | None] = {}
+        self._most = _SPARE  # with more responses than that, those that have ended are forgotten
+
+    def add(self, responder: Responder, opener: tuple[Principal, Stream] | None = None) -> None:
+        """Keep this one alive until it ends or its client goes.
+
+        With an `opener` it also ends with the token of that principal; its session stays.
+        """
+        self._open[responder] = opener
+        if len(self._open) > self._most:
+            self._forget_ended()
+        if self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(self._interval, self.beat)
+
+    def discard(self, responder: Responder) -> None:
+        """Forget a stream whose answer is complete, so that its request is freed."""
+        self._open.pop(responder, None)
+
+    def end_gone(self, gone: Holders) -> None:
+        """End the responses that were opened with these tokens."""
+        for responder, opener in list(self._open.items()):
+            if opener is not None and opener[0].proof is not None and gone.include(opener[0]):
+                del self._open[responder]
+                if not responder.gone:
+                    opener[1].detach()
+
+    def beat(self) -> None:
+        """Write a comment to each stream whose client reads, and forget those that have ended."""
+        self._forget_ended()
+        for responder in self._open:
+            if not responder.unsent:
+                responder.send(PING)
+        self._timer = asyncio.get_running_loop().call_later(self._interval, self.beat) if self._open else None
+
+    def close(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = None
+        self._open.clear()
+
+    def _forget_ended(self) -> None:
+        self._open = {responder: opener for responder, opener in self._open.items() if not responder.gone}
+        self._most = 2 * len(self._open) + _SPARE
 
 
 # ---- timers --------------------------------------------------------------------------------------
@@ -100,69 +158,47 @@ class Core:
 class Timer:
     """A function that is called when its time has come, unless it was cancelled."""
 
-    __slots__ = ("_queue", "call", "due")
+    __slots__ = ("_waiting", "call", "due")
 
-    def __init__(self, queue: _Queue, call: Callable[[], None], due: float) -> None:
-        self._queue = queue
+    def __init__(self, waiting: dict[Timer, None], call: Callable[[], None], due: float) -> None:
+        self._waiting = waiting
         self.call = call
         self.due = due
 
     def cancel(self) -> None:
-        self._queue.waiting.pop(self, None)
+        self._waiting.pop(self, None)
 
 
 class Timers:
     """Calls functions after some seconds; the delays should be few."""
 
     def __init__(self) -> None:
-        self._queues: dict[float, _Queue] = {}
+        self._waiting: dict[float, dict[Timer, None]] = {}  # by delay, in the order in which they are due
+        self._handles: dict[float, asyncio.TimerHandle] = {}
 
     def __call__(self, seconds: float, call: Callable[[], None]) -> Timer:
-        queue = self._queues.get(seconds)
-        if queue is None:
-            queue = self._queues[seconds] = _Queue(seconds)
-        return queue.add(call)
-
-    def close(self) -> None:
-        for queue in self._queues.values():
-            queue.close()
-
-
-class _Queue:
-    """The timers of one delay."""
-
-    def __init__(self, seconds: float) -> None:
-        self._seconds = seconds
-        self._loop = asyncio.get_running_loop()
-        self._handle: asyncio.TimerHandle | None = None
-        self.waiting: dict[Timer, None] = {}  # in the order in which they are due
-
-    def add(self, call: Callable[[], None]) -> Timer:
-        timer = Timer(self, call, self._loop.time() + self._seconds)
-        self.waiting[timer] = None
-        if self._handle is None:
-            self._handle = self._loop.call_at(timer.due, self._fire)
+        loop, waiting = asyncio.get_running_loop(), self._waiting.setdefault(seconds, {})
+        timer = Timer(waiting, call, loop.time() + seconds)
+        waiting[timer] = None
+        if seconds not in self._handles:
+            self._handles[seconds] = loop.call_at(timer.due, self._fire, seconds)
         return timer
 
     def close(self) -> None:
-        self.waiting.clear()
-        if self._handle is not None:
-            self._handle.cancel()
-            self._handle = None
+        for handle in self._handles.values():
+            handle.cancel()
+        self._handles.clear()
+        self._waiting.clear()
 
-    def _fire(self) -> None:
-        self._handle = None
-        now = self._loop.time()
-        due = []
-        for timer in self.waiting:
-            if timer.due > now:
-                break
-            due.append(timer)
+    def _fire(self, seconds: float) -> None:
+        del self._handles[seconds]
+        loop, waiting = asyncio.get_running_loop(), self._waiting[seconds]
+        now = loop.time()
         try:
-            for timer in due:
-                if self.waiting.pop(timer, timer) is None:  # not cancelled by an earlier one
+            for timer in list(takewhile(lambda timer: timer.due <= now, waiting)):
+                if waiting.pop(timer, timer) is None:  # not cancelled by an earlier one
                     timer.call()
         finally:
-            first = next(iter(self.waiting), None)
-            if first is not None and self._handle is None:
-                self._handle = self._loop.call_at(first.due, self._fire)
+            first = next(iter(waiting), None)
+            if first is not None and seconds not in self._handles:
+                self._handles[seconds] = loop.call_at(first.due, self._fire, seconds)

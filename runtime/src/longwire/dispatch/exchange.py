@@ -61,7 +61,7 @@ class _Incoming:
 class Exchange(_Incoming):
     """The part that all kinds share: the request, its task, and its one answer."""
 
-    __slots__ = ("_cancel_requested", "_params", "_timer", "is_over", "request_id", "task")
+    __slots__ = ("_cancel_requested", "_params", "_reason", "_timer", "is_over", "request_id", "task")
 
     def __init__(self, message: PlainRequest, request: Request) -> None:
         self.request = request
@@ -71,6 +71,7 @@ class Exchange(_Incoming):
         self._params = message.params
         self._cancel_requested: anyio.Event | None = None
         self._timer: Cancellable | None = None
+        self._reason: str | None = None  # why the call was cancelled, if its client expects nothing any more
 
     # ---- for the SDK ------------------------------------------------------------------------
 
@@ -119,8 +120,21 @@ class Exchange(_Incoming):
     def wait(self, task: Cancellable) -> None:
         self.task = task
 
+    def cancel(self, reason: str = CANCELLED) -> None:
+        """Cancel the call, because its client or the end of its session asks for that."""
+        if self.is_over:
+            return
+        self._reason = reason
+        if self._cancel_requested is not None:
+            self._cancel_requested.set()
+        if self.task is not None:
+            self.task.cancel()
+
     def succeed(self, result: Mapping[str, Any]) -> None:
         if self.is_over:
+            return
+        if self._reason is not None:
+            self.cancelled()  # whatever came of it
             return
         try:
             payload = result_payload(self.request_id, result)
@@ -134,7 +148,9 @@ class Exchange(_Incoming):
         self.refuse(modern_error_data(problem))
 
     def refuse(self, error: ErrorData) -> None:
-        if not self.is_over:
+        if self._reason is not None:
+            self.cancelled()
+        elif not self.is_over:
             payload = error_payload(self.request_id, error.code, error.message, error.data)
             self.end()
             self._answer(payload, self._status(error), headers_of(error))

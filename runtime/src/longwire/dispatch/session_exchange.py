@@ -1,25 +1,34 @@
-"""A call of a session. Its stream can be resumed, so a client that disconnects ends nothing."""
+"""A call of a session, and the handshake that begins one.
+
+The stream of a call can be resumed, so a client that disconnects ends nothing.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+from mcp.server.connection import Connection
 from mcp.server.streamable_http import REQUEST_CANCELLED
 from mcp.shared.dispatcher import CallOptions
 from mcp.shared.exceptions import NoBackChannelError
 from mcp.shared.message import CloseSSEStreamCallback
 from mcp_types import INTERNAL_ERROR, ErrorData
+from mcp_types.version import LATEST_HANDSHAKE_VERSION
 
+from longwire.dispatch.connections import NO_CHANNEL
 from longwire.dispatch.exchange import CANCELLED, Cancellable, HttpExchange
+from longwire.principals.limits import RETRY_AFTER
+from longwire.sessions.registry import Sessions, SessionsFull
 from longwire.sessions.sending import TOO_MUCH, Overrun, send
 from longwire.sessions.session import Session
 from longwire.sessions.streams import Stream
 from longwire.wire.http.request import HeaderList, Request, Responder
 from longwire.wire.mcp_headers import Accepted, can_resume
 from longwire.wire.messages import PlainRequest
-from longwire.wire.replies import JSON, error_payload, notification_payload
+from longwire.wire.replies import JSON, error_payload, notification_payload, result_payload
 
 if TYPE_CHECKING:
     from longwire.dispatch.core import Core
@@ -31,7 +40,7 @@ _ENDED: Final = "the session ended before the request did"
 class SessionExchange(HttpExchange):
     """A call of a session: its events are in the session's log, and its client may come back for them."""
 
-    __slots__ = ("_accepted", "_core", "_reason", "session", "stream")
+    __slots__ = ("_accepted", "_core", "session", "stream")
 
     can_send_request = True
 
@@ -49,7 +58,6 @@ class SessionExchange(HttpExchange):
         self.stream: Stream | None = None
         self._accepted = accepted
         self._core = core
-        self._reason: str | None = None  # why the call was cancelled
 
     # ---- for the SDK ------------------------------------------------------------------------
 
@@ -125,7 +133,7 @@ class SessionExchange(HttpExchange):
             responder.begin_events(session_headers(session))
             stream.attach(responder)
             if not self.is_over:
-                self._core.heartbeats.add(responder)
+                self._core.open_responses.add(responder)
         return self.stream
 
     def prefer_events(self) -> None:
@@ -140,29 +148,11 @@ class SessionExchange(HttpExchange):
         if self.session.ended is None:
             self.session.touch()  # its client may come back within the idle time
 
-    def cancel(self, reason: str = CANCELLED) -> None:
-        """Cancel the call, because its client or the end of its session asks for that."""
-        if self.is_over:
-            return
-        self._reason = reason
-        if self._cancel_requested is not None:
-            self._cancel_requested.set()
-        if self.task is not None:
-            self.task.cancel()
-
     def succeed(self, result: Mapping[str, Any]) -> None:
-        if self._reason is not None:
-            self.cancelled()  # whatever came of it
-        elif self.stream is not None and self.stream.has_gaps:
+        if self._reason is None and self.stream is not None and self.stream.has_gaps:
             self.fail(Overrun(TOO_MUCH))
         else:
             super().succeed(result)
-
-    def refuse(self, error: ErrorData) -> None:
-        if self._reason is None:
-            super().refuse(error)
-        else:
-            self.cancelled()
 
     def cancelled(self) -> None:
         if self.is_over:
@@ -179,7 +169,7 @@ class SessionExchange(HttpExchange):
 
     def end(self) -> None:
         super().end()
-        self._core.heartbeats.discard(self._responder)
+        self._core.open_responses.discard(self._responder)
         self.session.end_call(self.request_id)
 
     def _answer(self, payload: bytes, status: int, headers: HeaderList) -> None:
@@ -194,3 +184,67 @@ class SessionExchange(HttpExchange):
 def session_headers(session: Session) -> HeaderList:
     """The header that names the session in an answer."""
     return ((b"mcp-session-id", session.id.encode()),)
+
+
+class HandshakeExchange(HttpExchange):
+    """An `initialize` request. Nothing can be sent to the client before it is answered."""
+
+    __slots__ = ("_accepted", "_sessions", "begins", "connection", "state")
+
+    def __init__(
+        self,
+        sessions: Sessions,
+        message: PlainRequest,
+        request: Request,
+        responder: Responder,
+        takes: Accepted,
+    ) -> None:
+        super().__init__(message, request, responder)
+        self._sessions = sessions
+        self._accepted = takes
+        self.begins = True  # a session, if it succeeds
+        self.state: Mapping[str, Any] = {}  # of that session, at first
+        self.connection = Connection(NO_CHANNEL, protocol_version=LATEST_HANDSHAKE_VERSION)
+
+    async def notify(
+        self, method: str, params: Mapping[str, Any] | None, opts: CallOptions | None = None
+    ) -> None:
+        pass
+
+    def succeed(self, result: Mapping[str, Any]) -> None:
+        if self.is_over:
+            return
+        if not self.begins:
+            super().succeed(result)
+            return
+        try:
+            session = self._sessions.begin(
+                self.request.principal.key, self.connection.protocol_version, self._params or {}
+            )
+        except SessionsFull as full:  # while the handshake took its time
+            data = {RETRY_AFTER: math.ceil(full.seconds)}
+            self.refuse(ErrorData(code=full.code, message=full.reason, data=data))
+            return
+        self.end()
+        session.replace_state(self.state)
+        payload = result_payload(self.request_id, result)
+        responder, headers = self._responder, session_headers(session)
+        if not self._accepted.events_first:
+            # So that no client has a session that a restarted server doesn't know.
+            session.when_saved(partial(responder.answer, 200, payload, JSON, headers))
+            return
+        stream = session.log.open_request_stream(self.request_id)
+        if can_resume(session.version):
+            stream.prime()
+        responder.begin_events(headers)
+        stream.attach(responder)
+        stream.add(payload, "reply")
+
+    def wait(self, task: Cancellable) -> None:
+        super().wait(task)
+
+        def left() -> None:
+            if not self.is_over:  # no session should begin whose client has gone
+                task.cancel()
+
+        self._responder.on_gone(left)

@@ -35,9 +35,8 @@ from mcp_types.version import LATEST_HANDSHAKE_VERSION
 
 from longwire.counters import RuntimeCounters
 from longwire.dispatch.connections import EnvelopeConnection
-from longwire.dispatch.core import Core
+from longwire.dispatch.core import PING, Core
 from longwire.dispatch.exchange import Cancellable, HttpExchange
-from longwire.dispatch.open_responses import PING
 from longwire.wire.http.request import HeaderList, Request, Responder
 from longwire.wire.http.routes import body_problem
 from longwire.wire.mcp_headers import (
@@ -59,7 +58,7 @@ ROOM: Final = 64 << 10  # bytes that a client may leave unread before a handler 
 class SingleExchange(HttpExchange):
     """A call that belongs to no session: its client gets everything in this one answer."""
 
-    __slots__ = ("_core", "_statuses", "_streaming", "_takes_events", "_waiters")
+    __slots__ = ("_core", "_room", "_statuses", "_streaming", "_takes_events")
 
     def __init__(
         self,
@@ -77,7 +76,7 @@ class SingleExchange(HttpExchange):
         self._takes_events = takes_events
         self._statuses = statuses
         self._streaming = False
-        self._waiters: list[asyncio.Future[None]] = []
+        self._room = asyncio.Event()  # of the client that a handler waits for
 
     def wait(self, task: Cancellable) -> None:
         super().wait(task)
@@ -96,14 +95,13 @@ class SingleExchange(HttpExchange):
         self._begin()
         self._responder.send(_event(notification_payload(method, params)))
         while self._responder.unsent > ROOM and not self._responder.gone:
-            room = asyncio.get_running_loop().create_future()
-            self._waiters.append(room)
-            await room
+            self._room.clear()
+            await self._room.wait()
 
     def end(self) -> None:
         super().end()
         if self._streaming:
-            self._core.heartbeats.discard(self._responder)
+            self._core.open_responses.discard(self._responder)
 
     def prefer_events(self) -> None:
         if self._takes_events and not self._responder.gone:
@@ -114,24 +112,18 @@ class SingleExchange(HttpExchange):
             self._streaming = True
             self._stop_timer()
             self._responder.begin_events()
-            self._responder.on_room(self._freed)
-            self._core.heartbeats.add(self._responder)
+            self._responder.on_room(self._room.set)
+            self._core.open_responses.add(self._responder)
 
     def _show_life(self) -> None:
         self._timer = None
         self._begin()
         self._responder.send(PING)
 
-    def _freed(self) -> None:
-        waiters, self._waiters = self._waiters, []
-        for waiter in waiters:
-            if not waiter.done():
-                waiter.set_result(None)
-
     def _left(self) -> None:
         if self._cancel_requested is not None:
             self._cancel_requested.set()
-        self._freed()
+        self._room.set()
         if self.task is not None and not self.is_over:
             self.task.cancel()
 

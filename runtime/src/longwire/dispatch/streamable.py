@@ -32,9 +32,7 @@ from longwire.counters import RuntimeCounters
 from longwire.dispatch.connections import session_connection
 from longwire.dispatch.core import Core, Dispatch
 from longwire.dispatch.exchange import Later, Notice
-from longwire.dispatch.handshakes import HandshakeExchange
-from longwire.dispatch.open_responses import ProvenStreams
-from longwire.dispatch.session_exchange import SessionExchange, session_headers
+from longwire.dispatch.session_exchange import HandshakeExchange, SessionExchange, session_headers
 from longwire.dispatch.stateless import Bare, Stateless, negotiated, parsed
 from longwire.principals.limits import BUSY
 from longwire.principals.principal import Holders
@@ -98,7 +96,6 @@ class Streamable:
         self._counters = counters
         self._stateless = Stateless(core)
         self._bare = Bare(core)
-        self._proven = ProvenStreams()
         sessions.on_end = self._ended
 
     @property
@@ -121,7 +118,7 @@ class Streamable:
         """End the sessions of principals without a valid token, and calls and streams of single tokens."""
         for key in gone.keys:
             self._sessions.end_principal(key)
-        self._proven.end(gone)
+        self._core.open_responses.end_gone(gone)
         self._core.dispatcher.end_gone(gone)
 
     def handle(self, request: Request, responder: Responder) -> None:
@@ -339,8 +336,7 @@ class Streamable:
             stream.prime()  # the SDK's server doesn't: a client that loses the first message couldn't resume
         responder.begin_events(session_headers(session))
         stream.attach(responder)
-        self._core.heartbeats.add(responder)
-        self._proven.add(request.principal, stream, responder)
+        self._core.open_responses.add(responder, (request.principal, stream))
 
     def _has_room(self, session: Session) -> bool:
         """Whether a GET may begin; a session that has one gives up its oldest for it."""

@@ -56,7 +56,7 @@ class Allowlists(ServerMiddleware[Any]):
         listing = _LISTS.get(ctx.method)
         if listing is None or not isinstance(result, Mapping) or getattr(principal, listing[0]) is None:
             return result
-        return _left(dict(result), principal, *listing)
+        return left(dict(result), principal, *listing)
 
 
 def _named(method: str, params: Mapping[str, Any]) -> Iterator[tuple[Kind, str]]:
@@ -83,8 +83,8 @@ def _unknown(kind: Kind, name: str, version: str) -> MCPError:
     return MCPError(code, f"no such resource: {short}", {"uri": short})
 
 
-def _left(result: dict[str, Any], principal: Principal, kind: Kind, member: str, name: str) -> dict[str, Any]:
-    """A list without what the principal may not use."""
+def left(result: dict[str, Any], principal: Principal, kind: Kind, member: str, name: str) -> dict[str, Any]:
+    """A list, changed in place to one without what the principal may not use."""
     entries = result.get(member)
     if isinstance(entries, list):
         result[member] = [

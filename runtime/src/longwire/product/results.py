@@ -124,14 +124,6 @@ _AS_STRING: Final = 1.3  # how much longer JSON gets as a string in JSON, throug
 _LAYOUT: Final = 50  # characters of line ends and margins around a frame in a text
 
 
-def fit(document: dict[str, Any], include_frames: bool | None) -> dict[str, Any]:
-    """The document with or without its frames; None: with them if they fit."""
-    frames = document.get("frames")
-    if not frames or include_frames or (include_frames is None and fits(len(frames), frames[0])):
-        return document
-    return without_frames(document, len(frames))
-
-
 def without_frames(document: dict[str, Any], count: int) -> dict[str, Any]:
     """The document without the figures of its frames, and a sentence on how to read them."""
     report = document.get("report")

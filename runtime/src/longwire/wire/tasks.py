@@ -30,11 +30,11 @@ class RunningTasks:
         for task in list(self._running):
             task.cancel()
 
-    async def end(self) -> None:
-        """Cancel all of them, and wait until they have ended; each has 5 s to clean up."""
+    async def end(self, again: float = _AGAIN) -> None:
+        """Cancel all of them, and wait until they have ended; `again` every so many seconds."""
         while self._running:
             self.cancel()
-            await asyncio.wait(self._running, timeout=_AGAIN)
+            await asyncio.wait(self._running, timeout=again)
 
     async def ended(self) -> None:
         """Wait until all of them have ended by themselves."""

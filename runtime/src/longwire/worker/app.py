@@ -10,7 +10,7 @@ from typing import Any, Final, Literal, TypeVar, Unpack, cast, overload
 import mcp_types as types
 
 from longwire.contract import writing
-from longwire.contract.envelopes import Affinity, NotifyOutcome
+from longwire.contract.envelopes import Affinity, Bye, NotifyOutcome
 from longwire.errors import SettingsError
 from longwire.product.app import CatalogServer, build_server
 from longwire.product.asking import AskingRules
@@ -20,8 +20,11 @@ from longwire.worker.faults import failed
 from longwire.worker.handlers import (
     LEVELS,
     SET_LEVEL,
+    AppResource,
+    AppResources,
     Enters,
     ToolOptions,
+    app_resource,
     check_state,
     current_call,
     current_context,
@@ -33,7 +36,6 @@ from longwire.worker.handlers import (
     tool_of,
     words_of,
 )
-from longwire.worker.resource_family import AppResource, AppResources, app_resource
 from longwire.worker.run import Listening, run_worker, socket_of
 from longwire.worker.service import Introduction
 from longwire.worker.signatures import Function, form_of
@@ -283,7 +285,7 @@ class App:
         """Have this worker replaced: none of its threads can take a call any more."""
         logger.error("%s; the worker asks to be replaced", sentence)
         if self._worker is not None:
-            self._worker.say(writing.bye(sentence))
+            self._worker.say(writing.envelope(Bye(sentence)))
 
     def run(self, argv: Sequence[str] | None = None) -> None:
         """Serve the runtime on the socket of --socket or LONGWIRE_WORKER_SOCKET, until a signal."""

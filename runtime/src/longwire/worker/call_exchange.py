@@ -12,9 +12,9 @@ from mcp.shared.message import CloseSSEStreamCallback
 from mcp_types import ErrorData
 
 from longwire.contract import writing
-from longwire.contract.connection import FrameConnection
-from longwire.contract.frames import FrameError
-from longwire.dispatch.exchange import Exchange
+from longwire.contract.envelopes import CloseStream, Failure
+from longwire.contract.frames import FrameConnection, FrameError
+from longwire.dispatch.exchange import CANCELLED, Exchange
 from longwire.wire.http.request import HeaderList, Request
 from longwire.wire.mcp_headers import can_resume
 from longwire.wire.messages import PlainRequest
@@ -27,7 +27,7 @@ _INITIALIZE: Final = "initialize"
 class CallExchange(Exchange):
     """A call. If it belongs to a session, its client can be asked."""
 
-    __slots__ = ("_dropped", "_on_end", "_sink", "call_id", "can_send_request", "method", "session")
+    __slots__ = ("_on_end", "_sink", "call_id", "can_send_request", "method", "session")
 
     def __init__(
         self,
@@ -45,7 +45,6 @@ class CallExchange(Exchange):
         self.can_send_request = session is not None
         self._sink = sink
         self._on_end = on_end
-        self._dropped = False  # its client expects nothing any more
 
     # ---- for the SDK ------------------------------------------------------------------------
 
@@ -53,19 +52,19 @@ class CallExchange(Exchange):
         self, method: str, params: Mapping[str, Any] | None, opts: CallOptions | None = None
     ) -> None:
         # Nothing can be sent to a client before its handshake is answered.
-        if not self.is_over and not self._dropped and self.method != _INITIALIZE:
+        if not self.is_over and self._reason is None and self.method != _INITIALIZE:
             self._sink.write(writing.messages(self.call_id, [notification_payload(method, params)]))
             await self._sink.room()
 
     async def send_raw_request(
         self, method: str, params: Mapping[str, Any] | None, opts: CallOptions | None = None
     ) -> dict[str, Any]:
-        if self.is_over or self._dropped or self.session is None:
+        if self.is_over or self._reason is not None or self.session is None:
             raise NoBackChannelError(method)
         return await self.session.requests.ask(self._send, method, params, opts, call=self)
 
     def _send(self, payload: bytes, _: object) -> None:
-        if not self._dropped:
+        if self._reason is None:
             self._sink.write(writing.messages(self.call_id, [payload]))
 
     @property
@@ -81,40 +80,23 @@ class CallExchange(Exchange):
         return self.session is not None and can_resume(self.session.connection.protocol_version)
 
     async def _close(self, stream: Literal["call", "get"]) -> None:
-        self._sink.write(writing.close_stream(self.call_id, stream))
+        self._sink.write(writing.envelope(CloseStream(self.call_id, stream)))
 
     # ---- its end ----------------------------------------------------------------------------
 
-    def cancel(self) -> None:
-        """End the call without an answer: the runtime says that nobody waits for one."""
-        if self.is_over:
-            return
-        self._dropped = True
-        if self._cancel_requested is not None:
-            self._cancel_requested.set()
-        if self.task is not None:
-            self.task.cancel()
-        else:
+    def cancel(self, reason: str = CANCELLED) -> None:
+        super().cancel(reason)
+        if self.task is None and not self.is_over:
             self.end()
-
-    def succeed(self, result: Mapping[str, Any]) -> None:
-        if self._dropped:
-            self.cancelled()
-        else:
-            super().succeed(result)
-
-    def refuse(self, error: ErrorData) -> None:
-        if self._dropped:
-            self.cancelled()
-        else:
-            super().refuse(error)
 
     def cancelled(self) -> None:
         if self.is_over:
             return
         self.end()
-        if not self._dropped:  # its task was cancelled by somebody else
-            self._sink.write(writing.failure(self.call_id, "the call was cancelled", "worker_runtime_error"))
+        if self._reason is None:  # its task was cancelled by somebody else
+            self._sink.write(
+                writing.envelope(Failure(self.call_id, "the call was cancelled", "worker_runtime_error"))
+            )
 
     def end(self) -> None:
         if self.session is not None:
@@ -127,7 +109,7 @@ class CallExchange(Exchange):
         try:
             frame = writing.result(self.call_id, payload, session=changes)
         except FrameError as error:
-            frame = writing.failure(self.call_id, f"the answer is {error}", "app_contract_error")
+            frame = writing.envelope(Failure(self.call_id, f"the answer is {error}", "app_contract_error"))
         self._sink.write(frame)
 
     def _status(self, error: ErrorData) -> int:

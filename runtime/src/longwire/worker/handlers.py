@@ -5,11 +5,15 @@ from __future__ import annotations
 import inspect
 import json
 import logging
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from functools import partial
 from time import monotonic as now
 from typing import Any, Final, TypedDict
+from urllib.parse import unquote
 
 import mcp_types as types
 from mcp.server.context import CallNext, HandlerResult, ServerMiddleware, ServerRequestContext
@@ -21,9 +25,8 @@ from longwire.contract.envelopes import LONGEST_STATE
 from longwire.errors import AskingError, SettingsError
 from longwire.product.catalog import Answer, Call, Context, Handler, Method, Prompt, Tool
 from longwire.wire.http.request import SessionState
-from longwire.worker.answers import method_answer, prompt_answer
+from longwire.worker.answers import Returns, method_answer, prompt_answer, resource_answer, returns_of
 from longwire.worker.faults import HandlerFault, answered, left, log_fault
-from longwire.worker.returns import Returns, returns_of
 from longwire.worker.signatures import Function, Signature, given_signature, parameters_of, signature_of
 from longwire.worker.threads import Threads
 
@@ -46,16 +49,14 @@ class Enters(ServerMiddleware[Any]):
 
 def current_context(wanted: str) -> Context:
     """The present request; raises AskingError where there is none."""
-    context = CONTEXT.get()
-    if context is None:
+    if (context := CONTEXT.get()) is None:
         raise AskingError(f"'{wanted}' is for handlers: no request is being answered here")
     return context
 
 
 def current_call(wanted: str) -> Call:
     """The present call of a tool; raises AskingError where there is none."""
-    call = CALL.get()
-    if call is None:
+    if (call := CALL.get()) is None:
         raise AskingError(f"'{wanted}' is for tools: no call of one is being answered here")
     return call
 
@@ -160,14 +161,13 @@ def _runner(
     name: str, function: Function, signature: Signature, returns: Returns, threads: Threads | None
 ) -> Handler:
     convert, what = signature.convert, f"tool '{name}'"
-    watch = _Watch(what)
 
     def arguments(call: Call) -> Mapping[str, Any]:
         CALL.set(call)
         return call.arguments if convert is None else convert(call.arguments)
 
     def in_place(call: Call) -> Answer:
-        with watch:
+        with _watched(what):
             given, began = arguments(call), now()
             found = function(**given)
             if (held := now() - began) > _LONGEST_HOLD:
@@ -175,12 +175,12 @@ def _runner(
             return returns.answer(what, found)
 
     async def in_task(call: Call) -> Answer:
-        with watch:
+        with _watched(what):
             return returns.answer(what, await function(**arguments(call)))
 
     async def in_thread(call: Call) -> Answer:
         assert threads is not None
-        with watch:
+        with _watched(what):
             return returns.answer(what, await threads.run(what, function, arguments(call)))
 
     if inspect.iscoroutinefunction(function):
@@ -190,24 +190,18 @@ def _runner(
     return in_thread if threads is not None else in_place
 
 
-class _Watch:
-    """Watches a handler's calls: logs mistakes of its author, and keeps an exit() from ending the process."""
-
-    __slots__ = ("_what",)
-
-    def __init__(self, what: str) -> None:
-        self._what = what
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: object, problem: BaseException | None, trace: object) -> None:
-        if isinstance(problem, SystemExit):
-            fault = left(self._what)
-            log_fault(self._what, fault)
-            raise fault from None
-        if isinstance(problem, HandlerFault):
-            log_fault(self._what, problem)
+@contextmanager
+def _watched(what: str) -> Iterator[None]:
+    """Watch a handler's call: log mistakes of its author, and keep an exit() from ending the process."""
+    try:
+        yield
+    except SystemExit:
+        fault = left(what)
+        log_fault(what, fault)
+        raise fault from None
+    except HandlerFault as fault:
+        log_fault(what, fault)
+        raise
 
 
 def prompt_of(function: Function, *, name: str | None, title: str | None, description: str | None) -> Prompt:
@@ -253,3 +247,85 @@ async def _set_level(context: Context, params: types.SetLevelRequestParams) -> t
 
 
 SET_LEVEL: Final = Method("logging/setLevel", types.SetLevelRequestParams, _set_level)
+
+
+# ---- resources --------------------------------------------------------------------------------------
+
+_VARIABLE: Final = re.compile(r"\{(\+?)([A-Za-z_][A-Za-z0-9_]*)\}")
+
+
+@dataclass(frozen=True, slots=True)
+class AppResource:
+    """One resource, or all that fit a template."""
+
+    uri: str
+    name: str
+    description: str
+    mime_type: str | None
+    read: Function
+    pattern: re.Pattern[str] | None  # of a template
+
+    def about(self) -> dict[str, Any]:
+        return {"name": self.name, "description": self.description or None, "mime_type": self.mime_type}
+
+    def match(self, uri: str) -> Mapping[str, str] | None:
+        """The arguments of its handler, if it has this URI."""
+        if self.pattern is None:
+            return {} if uri == self.uri else None
+        found = self.pattern.fullmatch(uri)
+        return None if found is None else {name: unquote(text) for name, text in found.groupdict().items()}
+
+
+def app_resource(
+    uri: str, function: Function, name: str, description: str, mime_type: str | None
+) -> AppResource:
+    """A resource; {name} in its URI stands for anything but '/', {+name} for anything.
+
+    Raises SettingsError.
+    """
+    if not re.match(r"[A-Za-z][A-Za-z0-9+.-]*:", uri):
+        raise SettingsError(f"'{uri}' is no URI: begin with a scheme, as in notes://{uri.lstrip('/')}")
+    variables = [found[1] for found in _VARIABLE.findall(uri)]
+    taken = [parameter.name for parameter in parameters_of(function)]
+    if sorted(variables) != sorted(taken):
+        raise SettingsError(
+            f"the URI '{uri}' has {_listed(variables)}, and its handler takes {_listed(taken)}: "
+            "they should be the same"
+        )
+    pattern = _pattern(uri) if variables else None
+    return AppResource(uri, name, description, mime_type, function, pattern)
+
+
+class AppResources:
+    """All resources of an App, as one family of its catalog."""
+
+    def __init__(self, resources: Sequence[AppResource]) -> None:
+        self._resources = resources
+
+    async def list(self) -> Sequence[types.Resource]:
+        fixed = [one for one in self._resources if one.pattern is None]
+        return [types.Resource(uri=one.uri, **one.about()) for one in fixed]
+
+    def templates(self) -> Sequence[types.ResourceTemplate]:
+        templates = [one for one in self._resources if one.pattern is not None]
+        return [types.ResourceTemplate(uri_template=one.uri, **one.about()) for one in templates]
+
+    async def read(self, uri: str) -> types.ReadResourceResult | None:
+        for one in self._resources:
+            if (arguments := one.match(uri)) is not None:
+                made = partial(resource_answer, uri, one.mime_type)
+                return await answered(f"the resource '{one.name}'", partial(one.read, **arguments), made)
+        return None
+
+
+def _pattern(uri: str) -> re.Pattern[str]:
+    pieces, end = [], 0
+    for found in _VARIABLE.finditer(uri):
+        pieces.append(re.escape(uri[end : found.start()]))
+        pieces.append(f"(?P<{found[2]}>{'.+' if found[1] else '[^/]+'})")
+        end = found.end()
+    return re.compile("".join(pieces) + re.escape(uri[end:]))
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(f"'{name}'" for name in names) or "no parameters"

@@ -9,21 +9,23 @@ from itertools import count
 from typing import Any, Final, cast
 
 from longwire.contract import writing
-from longwire.contract.connection import FrameConnection
 from longwire.contract.envelopes import (
     CONTRACT,
     Cancel,
     Drain,
+    Failure,
     Message,
     Notified,
     NotifyOutcome,
     Ping,
+    Pong,
     Response,
     RuntimeHello,
     SessionEnd,
     Unknown,
+    WorkerHello,
 )
-from longwire.contract.frames import FrameError
+from longwire.contract.frames import FrameConnection, FrameError
 from longwire.contract.reading import from_runtime
 from longwire.worker.service import Calls, Service
 
@@ -134,8 +136,7 @@ class RuntimeLink(FrameConnection):
         self.greeted = True
         cluster = hello.runtime.get("cluster")
         self.cluster = cluster if isinstance(cluster, str) else None
-        about = self._service.introduction
-        self.write(writing.worker_hello(about.name, about.version, about.max_in_flight, about.affinity))
+        self.write(writing.envelope(WorkerHello(CONTRACT, *self._service.introduction)))
 
     def _message(self, envelope: Message) -> None:
         try:
@@ -144,7 +145,7 @@ class RuntimeLink(FrameConnection):
             logger.exception("call %s could not be begun", envelope.id)
             self.calls.pop(envelope.id, None)
             sentence = "the call could not be begun; the worker's log says more"
-            self.write(writing.failure(envelope.id, sentence, "worker_runtime_error"))
+            self.write(writing.envelope(Failure(envelope.id, sentence, "worker_runtime_error")))
 
     def _cancel(self, envelope: Cancel) -> None:
         exchange = self.calls.get(envelope.id)
@@ -154,7 +155,7 @@ class RuntimeLink(FrameConnection):
     def _notified(self, envelope: Notified) -> None:
         answer = self._notifies.get(envelope.id)
         if answer is not None and not answer.done():
-            answer.set_result(envelope.outcome)
+            answer.set_result(cast("NotifyOutcome", envelope.outcome))
 
 
 _EVENTS: Final[Mapping[type, Callable[[RuntimeLink, Any], object]]] = {
@@ -164,7 +165,7 @@ _EVENTS: Final[Mapping[type, Callable[[RuntimeLink, Any], object]]] = {
     Cancel: RuntimeLink._cancel,
     SessionEnd: lambda link, told: link._service.session_end(told.session_id, link.calls),
     Notified: RuntimeLink._notified,
-    Ping: lambda link, told: link.write(writing.pong(told.id)),
+    Ping: lambda link, told: link.write(writing.envelope(Pong(told.id))),
     Drain: lambda link, told: None,  # the runtime closes the connection itself when all is answered
     Unknown: lambda link, told: None,
 }

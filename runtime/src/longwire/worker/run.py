@@ -14,7 +14,7 @@ from typing import Any, Final, get_args
 from mcp.server.lowlevel import Server
 
 from longwire.contract import writing
-from longwire.contract.envelopes import PARENT_VARIABLE, SOCKET_VARIABLE, NotifyOutcome
+from longwire.contract.envelopes import PARENT_VARIABLE, SOCKET_VARIABLE, Bye, NotifyOutcome
 from longwire.errors import SettingsError
 from longwire.guard.access import Access
 from longwire.settings import WireLimits
@@ -67,7 +67,7 @@ class Listening:
 
     async def finish(self, reason: str, grace: float) -> None:
         """Take no more calls, let those that run end, and close the connections."""
-        self.say(writing.bye(reason))
+        self.say(writing.envelope(Bye(reason)))
         with suppress(TimeoutError):
             async with asyncio.timeout(grace):
                 while self.is_busy:

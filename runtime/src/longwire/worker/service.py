@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
 from functools import partial
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -14,8 +13,8 @@ from mcp_types.version import LATEST_HANDSHAKE_VERSION, MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
 from longwire.contract import writing
-from longwire.contract.connection import FrameConnection
-from longwire.contract.envelopes import Affinity, Message, Response
+from longwire.contract.envelopes import Affinity, Failure, Message, Response
+from longwire.contract.frames import FrameConnection
 from longwire.counters import RuntimeCounters
 from longwire.dispatch.connections import NO_CHANNEL, EnvelopeConnection
 from longwire.dispatch.dispatcher import Dispatcher
@@ -37,7 +36,6 @@ _CALL: Final = "tools/call"
 _INITIALIZE: Final = "initialize"
 _PROGRESS: Final = "notifications/progress"
 _MODERN: Final = frozenset(MODERN_PROTOCOL_VERSIONS)
-_MOST_PRINCIPALS: Final = 1024  # that are remembered
 
 
 class Introduction(NamedTuple):
@@ -58,7 +56,6 @@ class Service:
         self.counters: Final = RuntimeCounters()
         self.sessions: Final = WorkerSessions(serving.limits, self.counters, self.dispatcher.clean_up)
         self._parameters = ParameterHeaders(serving.server)
-        self._principals: dict[tuple[Any, ...], Principal] = {}
 
     def message(self, envelope: Message, calls: Calls, sink: FrameConnection) -> None:
         """Run a client's message; `calls` are those of the same runtime, and get a new entry."""
@@ -79,7 +76,7 @@ class Service:
                 logger.warning("the runtime sent a second call %s: it is ignored", envelope.id)
             elif len(calls) >= 2 * self.introduction.max_in_flight:
                 sentence = f"{len(calls)} calls are in flight, which is the most: wait for one"
-                sink.write(writing.failure(envelope.id, sentence, "worker_queue_full"))
+                sink.write(writing.envelope(Failure(envelope.id, sentence, "worker_queue_full")))
             else:
                 message = PlainRequest(rpc["id"], method, params)
                 self._call(envelope, message, request, session, calls, sink)
@@ -166,7 +163,9 @@ class Service:
         sink.write(writing.result(envelope.id, error_payload(request_id, INVALID_REQUEST, sentence)))
 
     def _request(self, envelope: Message, session: WorkerSession | None) -> Request:
-        principal = self._principal(envelope.principal)
+        given, tools = envelope.principal, envelope.principal.get("tools")
+        allowed = None if tools is None else frozenset(map(str, tools))
+        principal = Principal(given["key"], frozenset(map(str, given.get("scopes") or ())), allowed)
         request = Request(envelope.http_method, envelope.path, headers=envelope.headers, principal=principal)
         request.client = principal.key
         if session is not None:
@@ -174,18 +173,6 @@ class Service:
             if not principal.has_token:
                 request.client = f"session:{session.id}"
         return request
-
-    def _principal(self, given: Mapping[str, Any]) -> Principal:
-        scopes, tools = given.get("scopes") or (), given.get("tools")
-        key = (given["key"], *scopes), None if tools is None else tuple(tools)
-        found = self._principals.get(key)
-        if found is None:
-            if len(self._principals) >= _MOST_PRINCIPALS:
-                self._principals.clear()
-            allowed = None if tools is None else frozenset(map(str, tools))
-            found = Principal(given["key"], frozenset(map(str, scopes)), allowed)
-            self._principals[key] = found
-        return found
 
 
 _ID_TYPES: Final = frozenset({int, str})

@@ -11,8 +11,8 @@ from mcp.shared.exceptions import NoBackChannelError
 from mcp_types import InitializeRequestParams
 
 from longwire.contract import writing
-from longwire.contract.connection import FrameConnection
 from longwire.contract.envelopes import Message
+from longwire.contract.frames import FrameConnection
 from longwire.counters import RuntimeCounters
 from longwire.sessions.client_requests import ClientRequests
 from longwire.settings import WireLimits

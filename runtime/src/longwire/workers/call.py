@@ -50,7 +50,10 @@ Outcome: TypeAlias = Result | WorkerFailure
 
 
 class WorkerCall:
-    """One request or notification of a client, as the pool and its links see it."""
+    """One request or notification of a client, as the pool and its links see it.
+
+    This one is a notification: nobody waits for its outcome.
+    """
 
     __slots__ = ("began", "endless", "jsonrpc", "link", "link_id", "members", "session_id")
 
@@ -69,26 +72,12 @@ class WorkerCall:
         One may be `{"close": "call"}` or `{"close": "get"}`, in its place among the others: the end of a
         connection.
         """
-        raise NotImplementedError
 
     def ended(self, outcome: Outcome) -> None:
         """Take the outcome. Nothing comes after it."""
-        raise NotImplementedError
 
 
-class NoticeCall(WorkerCall):
-    """A client's notification: nobody waits for its outcome."""
-
-    __slots__ = ()
-
-    def came(self, messages: list[dict[str, Any]]) -> None:
-        pass
-
-    def ended(self, outcome: Outcome) -> None:
-        pass
-
-
-class OwnCall(NoticeCall):
+class OwnCall(WorkerCall):
     """A request that the runtime makes itself."""
 
     __slots__ = ("outcome",)

@@ -13,7 +13,6 @@ from mcp_types.methods import CACHEABLE_METHODS
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from longwire.contract.envelopes import Result
-from longwire.principals.principal import Principal
 from longwire.workers.call import Outcome
 
 _MODERN: Final = frozenset(MODERN_PROTOCOL_VERSIONS)
@@ -64,15 +63,3 @@ def tool_names(result: Mapping[str, Any]) -> list[str]:
     tools = result.get("tools")
     entries = tools if isinstance(tools, list) else []
     return [tool["name"] for tool in entries if isinstance(tool, dict) and type(tool.get("name")) is str]
-
-
-def allowed_tools(result: dict[str, Any], principal: Principal) -> dict[str, Any]:
-    """A list of tools, without those that the principal may not call."""
-    tools = result.get("tools")
-    if not isinstance(tools, list):
-        return result
-    kept = [tool for tool in tools if isinstance(tool, dict) and principal.may_call(str(tool.get("name")))]
-    shown = {**result, "tools": kept}
-    if "cacheScope" in shown:
-        shown["cacheScope"] = "private"  # another principal may call others
-    return shown

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Iterable, Mapping
-from contextvars import Context, copy_context
+from contextvars import copy_context
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias, cast
 
@@ -38,9 +38,10 @@ from longwire.declared import declared
 from longwire.dispatch.dispatcher import TurnsEnd, continued
 from longwire.dispatch.exchange import Exchange, Notice
 from longwire.dispatch.fast_calls import composed, dumped
-from longwire.dispatch.handshakes import HandshakeExchange
+from longwire.dispatch.session_exchange import HandshakeExchange
 from longwire.guard.refusal_lines import RefusalLines
 from longwire.principals.principal import Holders, Principal
+from longwire.product.allowlists import left
 from longwire.product.results import failure
 from longwire.sessions.session import Session
 from longwire.settings import WireLimits
@@ -48,8 +49,9 @@ from longwire.text import quoted, shortened
 from longwire.wire.http.request import Request
 from longwire.wire.mcp_headers import HANDSHAKE
 from longwire.wire.replies import notification_payload
-from longwire.workers.call import NoticeCall, Outcome, OwnCall, WorkerCall, WorkerFailure
-from longwire.workers.completed_results import allowed_tools, completed, discovered, is_unknown, tool_names
+from longwire.wire.tasks import RunningTasks
+from longwire.workers.call import Outcome, OwnCall, WorkerCall, WorkerFailure
+from longwire.workers.completed_results import completed, discovered, is_unknown, tool_names
 from longwire.workers.members import Members, span_headers
 from longwire.workers.pool import WorkerPool
 from longwire.workers.running_call import RunningCall
@@ -96,7 +98,7 @@ class WorkerDispatch:
         self._members = Members()
         self._discovered: dict[str, Any] | None = None  # what a worker's handshake has said
         self.running: set[RunningCall] = set()  # calls that have not ended
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks = RunningTasks()
         self.turn = TurnsEnd()
         self._chain_of: list[ServerMiddleware[Any]] | None = None
         self._chain: CallNext = self._innermost
@@ -114,19 +116,7 @@ class WorkerDispatch:
     ) -> None:
         call = RunningCall(self, exchange, connection)
         self.running.add(call)
-        meta = params.get("_meta") if params is not None else None
-        context = CallContext(
-            session=ServerSession(exchange, connection, request_meta=None),
-            lifespan_context=None,
-            protocol_version=connection.protocol_version,
-            method=method,
-            params=params,
-            request_id=exchange.request_id,
-            meta=cast(RequestParamsMeta, meta) if type(meta) is dict else None,
-            request=exchange.request,
-            running=call,
-        )
-        call.work = self._run(context)
+        call.work = self._run(_context(exchange, connection, method, params, call))
         self.turn.run(exchange, copy_context(), call.begin)
 
     def notification(
@@ -138,28 +128,13 @@ class WorkerDispatch:
     ) -> None:
         if method == _CANCELLED or not isinstance(context, Notice):
             return
-        work = self._run(
-            CallContext(
-                session=ServerSession(context, connection, request_meta=None),
-                lifespan_context=None,
-                protocol_version=connection.protocol_version,
-                method=method,
-                params=params,
-                request=context.request,
-            )
-        )
+        work = self._run(_context(context, connection, method, params))
         variables = copy_context()
         try:
             step = variables.run(work.send, None)
         except (StopIteration, MCPError):
             return
-        self._keep(continued(work, step), variables)
-
-    def _keep(self, work: Coroutine[Any, Any, None], variables: Context | None = None) -> asyncio.Task[None]:
-        task = asyncio.get_running_loop().create_task(work, context=variables)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-        return task
+        self._tasks.spawn(continued(work, step), variables)
 
     def end_gone(self, gone: Holders) -> None:
         for call in list(self.running):
@@ -176,8 +151,7 @@ class WorkerDispatch:
         """Cancel what still runs, and end the workers."""
         for call in list(self.running):
             call.cancel()
-        for task in self._tasks:
-            task.cancel()
+        self._tasks.cancel()
         await self._pool.close()
 
     # ---- calls ------------------------------------------------------------------------------
@@ -200,7 +174,7 @@ class WorkerDispatch:
         """Send the call to a worker, and take its outcome."""
         call = cast(CallContext, ctx).running
         if call is None:
-            self._submit(NoticeCall(), ctx, {"jsonrpc": "2.0", "method": ctx.method})
+            self._submit(WorkerCall(), ctx, {"jsonrpc": "2.0", "method": ctx.method})
             return None
         method, request = ctx.method, call.exchange.request
         if method == _CALL and request.principal.tools is not None:
@@ -273,7 +247,7 @@ class WorkerDispatch:
             if self._on_tools is not None:
                 self._on_tools(tool_names(result))
             if exchange.request.principal.tools is not None:
-                result = allowed_tools(result, exchange.request.principal)
+                result = left(dict(result), exchange.request.principal, "tools", "tools", "name")
         return result
 
     def _agree(self, call: RunningCall, ctx: ServerRequestContext[Any, Any], result: dict[str, Any]) -> None:
@@ -315,7 +289,7 @@ class WorkerDispatch:
         """Forget the answers of an earlier worker, now that there is a new one."""
         self._discovered = None
         if self._on_tools is not None:
-            self._keep(self._learn_tools(self._on_tools))
+            self._tasks.spawn(self._learn_tools(self._on_tools))
 
     async def _learn_tools(self, told: Callable[[Iterable[str]], None]) -> None:
         """Ask a worker for the names of its tools, for metrics and logs."""
@@ -371,7 +345,28 @@ class WorkerDispatch:
             step = work.send(None)
         except StopIteration:
             return None
-        return self._keep(continued(work, step))
+        return self._tasks.spawn(continued(work, step))
+
+
+def _context(
+    source: Exchange | Notice,
+    connection: Connection,
+    method: str,
+    params: dict[str, Any] | None,
+    running: RunningCall | None = None,
+) -> CallContext:
+    meta = params.get("_meta") if params is not None and running is not None else None
+    return CallContext(
+        session=ServerSession(source, connection, request_meta=None),
+        lifespan_context=None,
+        protocol_version=connection.protocol_version,
+        method=method,
+        params=params,
+        request_id=source.request_id,
+        meta=cast(RequestParamsMeta, meta) if type(meta) is dict else None,
+        request=source.request,
+        running=running,
+    )
 
 
 async def _nobody(to: str | None, payloads: list[bytes], answer: Callable[[NotifyOutcome], None]) -> None:

@@ -14,9 +14,19 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from longwire.contract import envelopes, writing
-from longwire.contract.connection import FrameConnection
-from longwire.contract.envelopes import CONTRACT, FromWorker, Notify, NotifyOutcome, Pong, WorkerHello
-from longwire.contract.frames import FrameError
+from longwire.contract.envelopes import (
+    CONTRACT,
+    Cancel,
+    Drain,
+    FromWorker,
+    Notified,
+    Notify,
+    NotifyOutcome,
+    Ping,
+    Pong,
+    WorkerHello,
+)
+from longwire.contract.frames import FrameConnection, FrameError
 from longwire.contract.reading import from_worker
 from longwire.declared import declared
 from longwire.workers.call import Outcome, WorkerCall, WorkerFailure, told_by_worker
@@ -69,7 +79,7 @@ class WorkerLink(FrameConnection):
     @property
     def spare(self) -> int:
         """How many more calls the worker could run."""
-        if self.hello is None or self._full or self.life.doubted or self._holds:
+        if self.hello is None or not self._has_room.is_set() or self.life.doubted or self._holds:
             return 0
         return self.hello.max_in_flight - self.in_flight
 
@@ -114,14 +124,14 @@ class WorkerLink(FrameConnection):
 
     def _cancel(self, name: str, reason: str) -> None:
         """Cancel a call, and ask when the worker has read that: it need not answer such a call."""
-        self.write(writing.cancel(name, reason))
+        self.write(writing.envelope(Cancel(name, reason)))
         self._owed[name] = self.life.pings + 1
         self.life.asked = self.life.asked or self._loop.time()
         if not self.life.awaited:
             self._ping()
 
     def _ping(self) -> None:
-        self.write(writing.ping(self.life.ping(self._last)))
+        self.write(writing.envelope(Ping(self.life.ping(self._last))))
 
     def ask(self) -> None:
         """Ask the worker to confirm that it has read its last call, since another one waits.
@@ -141,18 +151,18 @@ class WorkerLink(FrameConnection):
 
     def drain(self) -> None:
         """Ask the worker to finish what runs. Calls that would never end by themselves fail."""
-        self.write(writing.drain())
+        self.write(writing.envelope(Drain()))
         sentence = "the program that runs this call is being replaced: call again"
         for name, call in list(self._calls.items()):
             if call.endless:
-                self.write(writing.cancel(name, sentence))
+                self.write(writing.envelope(Cancel(name, sentence)))
                 self._end(name, WorkerFailure("worker_lost", sentence))
 
     def _flush(self) -> None:
         self._written = self._last
         super()._flush()
         transport = self._transport
-        if self._full and transport is not None and transport.get_write_buffer_size() > _MOST_UNSENT:
+        if transport is not None and transport.get_write_buffer_size() > _MOST_UNSENT:
             self.fail("worker_protocol", "it does not read what it is sent")
 
     # ---- back pressure ----------------------------------------------------------------------
@@ -313,7 +323,7 @@ class WorkerLink(FrameConnection):
 
     def _answer_notify(self, name: str | None, outcome: NotifyOutcome) -> None:
         if name is not None and self.is_open:
-            self.write(writing.notified(name, outcome))
+            self.write(writing.envelope(Notified(name, outcome)))
 
     def _pong(self, found: Pong) -> None:
         """Note that the worker has read all calls before the ping, and that those it cancelled are over."""

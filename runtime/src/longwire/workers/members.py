@@ -46,37 +46,14 @@ class Members:
 
     def __init__(self) -> None:
         self._kept: dict[tuple[Any, ...], bytes] = {}
-        self._shown: dict[tuple[str, ...], tuple[str, ...]] = {}  # names of headers to those that workers see
 
     def of_session(self, request: Request, session: Session) -> bytes:
         """The fields of a call in a session."""
-        headers, principal, state = request.headers, request.principal, session.state
-        shown = self._shown_of(headers)
-        key = (
-            session.id,
-            session.initialized,
-            request.path,
-            principal.key,
-            principal.scopes,
-            principal.tools,
-            shown,
-            *map(headers.get, shown),
-        )
-        found = None if state else self._kept.get(key)
-        if found is None:
-            hello = session.client
-            found = writing.circumstances(
-                session_id=session.id,
-                protocol_version=session.version,
-                headers={name: headers[name] for name in shown},
-                principal=_principal(principal),
-                client={"info": hello.get("clientInfo"), "capabilities": hello.get("capabilities") or {}},
-                session={"state": state, "initialized": session.initialized},
-                path=request.path,
-            )
-            if not state:
-                self._keep(key, found)
-        return _with_own(found, request)
+        hello, state = session.client, session.state
+        client = {"info": hello.get("clientInfo"), "capabilities": hello.get("capabilities") or {}}
+        told = {"state": state, "initialized": session.initialized}
+        key = None if state else (session.id, session.initialized)
+        return self._members(request, key, session.version, client, session.id, told)
 
     def of_single(self, request: Request, version: str, params: Mapping[str, Any] | None) -> bytes:
         """The fields of a call without a session; its `_meta` may say which client it is."""
@@ -84,49 +61,39 @@ class Members:
         info = capabilities = None
         if type(meta) is dict:
             info, capabilities = meta.get(CLIENT_INFO_META_KEY), meta.get(CLIENT_CAPABILITIES_META_KEY)
+        client = None if capabilities is None else {"info": info, "capabilities": capabilities}
+        return self._members(request, (version, marshal.dumps((info, capabilities), 2)), version, client)
+
+    def _members(
+        self,
+        request: Request,
+        about: tuple[Any, ...] | None,
+        version: str,
+        client: Mapping[str, Any] | None,
+        session_id: str | None = None,
+        session: Mapping[str, Any] | None = None,
+    ) -> bytes:
+        """The fields, made or kept; `about` tells those of a session or client apart, None: they change."""
         headers, principal = request.headers, request.principal
-        shown = self._shown_of(headers)
-        key = (
-            version,
-            marshal.dumps((info, capabilities), 2),
-            request.path,
-            principal.key,
-            principal.scopes,
-            principal.tools,
-            shown,
-            *map(headers.get, shown),
-        )
-        found = self._kept.get(key)
+        shown = tuple([name for name in headers if name in _SHOWN or name.startswith(_SHOWN_PARAMETERS)])
+        who = principal.key, principal.scopes, principal.tools
+        key = (about, request.path, who, shown, *map(headers.get, shown))
+        found = None if about is None else self._kept.get(key)
         if found is None:
-            client = None if capabilities is None else {"info": info, "capabilities": capabilities}
             found = writing.circumstances(
-                session_id=None,
+                session_id=session_id,
                 protocol_version=version,
                 headers={name: headers[name] for name in shown},
                 principal=_principal(principal),
                 client=client,
+                session=session,
                 path=request.path,
             )
-            self._keep(key, found)
+            if about is not None and len(found) <= _LONGEST:
+                if len(self._kept) >= _MOST:
+                    self._kept.clear()
+                self._kept[key] = found
         return _with_own(found, request)
-
-    def _shown_of(self, headers: Mapping[str, str]) -> tuple[str, ...]:
-        """The names of those headers that workers see."""
-        names = tuple(headers)
-        found = self._shown.get(names)
-        if found is None:
-            found = tuple([name for name in names if name in _SHOWN or name.startswith(_SHOWN_PARAMETERS)])
-            if sum(map(len, names)) <= _LONGEST:
-                if len(self._shown) >= _MOST:
-                    self._shown.clear()
-                self._shown[names] = found
-        return found
-
-    def _keep(self, key: tuple[Any, ...], members: bytes) -> None:
-        if len(members) <= _LONGEST:
-            if len(self._kept) >= _MOST:
-                self._kept.clear()
-            self._kept[key] = members
 
 
 def span_headers() -> dict[str, str]:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 from longwire.contract import writing
-from longwire.contract.envelopes import Notify, NotifyOutcome
+from longwire.contract.envelopes import Notify, NotifyOutcome, SessionEnd
 from longwire.settings import WorkerAffinity
 from longwire.wire.tasks import RunningTasks
 from longwire.workers.call import WorkerCall, WorkerFailure
@@ -154,7 +154,7 @@ class WorkerPool:
             bound.sessions -= 1
         for worker in self._workers():
             if worker.link.is_open:
-                worker.link.write(writing.session_end(session_id, reason))
+                worker.link.write(writing.envelope(SessionEnd(session_id, reason)))
 
     def freed(self) -> None:
         """Look at the queue once in this turn of the loop, for all that came."""

@@ -69,12 +69,12 @@ class RunningCall(WorkerCall):
         self._task: asyncio.Task[None] | None = None
         self._future: asyncio.Future[None] | None = None  # that a task waits for
         self._outcome: Outcome | None = None
-        self._inbox: deque[dict[str, Any]] | None = None  # messages that the client has not been sent
+        self._inbox: deque[dict[str, Any]] = deque()  # messages that the client has not been sent
         self._busy = False  # with a message that has to wait
         self._held: WorkerLink | None = None  # is not read until there is room for more
         self._timer: asyncio.TimerHandle | None = None
-        self._asking: set[asyncio.Future[None]] | None = None
-        self._questions: dict[str, asyncio.Task[None]] | None = None  # to the client, by the worker's ids
+        self._asking: set[asyncio.Future[None]] = set()
+        self._questions: dict[str, asyncio.Task[None]] = {}  # to the client, by the worker's ids
 
     # ---- its steps --------------------------------------------------------------------------
 
@@ -140,7 +140,7 @@ class RunningCall(WorkerCall):
         self._over()
 
     def _over(self) -> None:
-        for task in self._asking or ():
+        for task in self._asking:
             task.cancel()
         self._release()
         self.work = None
@@ -161,8 +161,6 @@ class RunningCall(WorkerCall):
     # ---- what comes from the worker ---------------------------------------------------------
 
     def came(self, messages: list[dict[str, Any]]) -> None:
-        if self._inbox is None:
-            self._inbox = deque()
         self._inbox.extend(messages)
         self._pump()
         if len(self._inbox) > MOST_WAITING and self._held is None and self.link is not None:
@@ -171,12 +169,12 @@ class RunningCall(WorkerCall):
             self._look_later(asyncio.get_running_loop().time() + self._home.patience)
 
     def _look_later(self, end: float) -> None:
-        loop, waiting = asyncio.get_running_loop(), len(self._inbox or ())
+        loop, waiting = asyncio.get_running_loop(), len(self._inbox)
         self._timer = loop.call_at(min(end, loop.time() + _STALLED), self._look, end, waiting)
 
     def _look(self, end: float, waiting: int) -> None:
         """Fail if the client takes nothing for a while, or too little: other calls need the worker."""
-        taken = len(self._inbox or ()) < waiting or self.exchange.awaits_store
+        taken = len(self._inbox) < waiting or self.exchange.awaits_store
         if taken and asyncio.get_running_loop().time() < end:
             self._look_later(end)
         else:
@@ -184,8 +182,7 @@ class RunningCall(WorkerCall):
 
     def _overrun(self, sentence: str) -> None:
         """Fail, because the client or the store doesn't take what the worker sends."""
-        if self._inbox is not None:
-            self._inbox.clear()
+        self._inbox.clear()
         self._release()
         if self.work is None:
             return
@@ -257,7 +254,7 @@ class RunningCall(WorkerCall):
     def _gave_up(self, params: Any) -> bool:
         """Whether a cancellation of the worker takes back a question to the client, by the question's id."""
         asked = params.get("requestId") if isinstance(params, dict) else None
-        task = self._questions.get(asked) if self._questions is not None and type(asked) is str else None
+        task = self._questions.get(asked) if type(asked) is str else None
         if task is not None:
             task.cancel()  # the cancelled task tells the client
         return task is not None
@@ -265,7 +262,7 @@ class RunningCall(WorkerCall):
     def _go_on(self) -> None:
         self._busy = False
         self._pump()
-        if self._held is not None and len(self._inbox or ()) <= MOST_WAITING // 2:
+        if self._held is not None and len(self._inbox) <= MOST_WAITING // 2:
             self._release()
         if self._outcome is not None and not self._busy and not self._inbox:
             self._resume()
@@ -283,13 +280,9 @@ class RunningCall(WorkerCall):
         work = self._asked(request_id, method, params if isinstance(params, dict) else None)
         task = asyncio.get_running_loop().create_task(work, context=self._variables)
         self._keep(task)
-        if self._questions is None:
-            self._questions = {}
         self._questions[str(request_id)] = task
 
     def _keep(self, task: asyncio.Future[None]) -> None:
-        if self._asking is None:
-            self._asking = set()
         self._asking.add(task)
         task.add_done_callback(self._asking.discard)
 

@@ -3,27 +3,36 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
-from longwire.contract.check.bench import Bench, Case, Skipped, require, texts
-from longwire.contract.check.probe import CLIENT, HANDSHAKE, METHOD_NOT_FOUND, STATELESS, Failed
+from longwire.contract.check.probe import (
+    CLIENT,
+    HANDSHAKE,
+    METHOD_NOT_FOUND,
+    STATELESS,
+    Bench,
+    Case,
+    Failed,
+    Probe,
+    Run,
+    Skipped,
+    require,
+    texts,
+)
 
 _REFUSALS: Final = frozenset({METHOD_NOT_FOUND, -32600, -32602, -32022, -32004})
 
 
-async def _hello(bench: Bench) -> None:
-    await bench.connect()
+async def _hello(bench: Bench, connection: Probe) -> None:
+    """Do nothing: the connection has greeted."""
 
 
-async def _ping(bench: Bench) -> None:
-    connection = await bench.connect()
+async def _ping(bench: Bench, connection: Probe) -> None:
     for _ in range(3):
         await connection.ping()
 
 
-async def _initialize(bench: Bench) -> None:
-    connection = await bench.connect()
+async def _initialize(bench: Bench, connection: Probe) -> None:
     answer = await connection.initialize()
     result = answer.result
     require(answer.reply.get("id") == 1, "the reply has another id than the request")
@@ -38,18 +47,17 @@ async def _initialize(bench: Bench) -> None:
             bench.tools = {str(tool.get("name")) for tool in listed if isinstance(tool, dict)}
 
 
-def _silent(method: str, session: dict[str, Any]) -> Callable[[Bench], Awaitable[None]]:
-    async def run(bench: Bench) -> None:
-        connection = await bench.connect()
+def _silent(method: str, session: dict[str, Any]) -> Run:
+    async def run(bench: Bench, connection: Probe) -> None:
         answer = await connection.call(method, request_id=None, session=session)
         require(answer.last.get("jsonrpc") is None, "a notification was answered with a reply")
 
     return run
 
 
-async def _tools(bench: Bench) -> None:
+async def _tools(bench: Bench, connection: Probe) -> None:
     bench.need_capability("tools")
-    tools = (await (await bench.connect()).call("tools/list")).result.get("tools")
+    tools = (await connection.call("tools/list")).result.get("tools")
     if not isinstance(tools, list):
         raise Failed("the result has no array 'tools'")
     for tool in tools:
@@ -62,10 +70,10 @@ async def _tools(bench: Bench) -> None:
             require(isinstance(held, dict), f"'inputSchema.{name}' of '{tool['name']}' is no object")
 
 
-def _lists(kind: str, member: str) -> Callable[[Bench], Awaitable[None]]:
-    async def run(bench: Bench) -> None:
+def _lists(kind: str, member: str) -> Run:
+    async def run(bench: Bench, connection: Probe) -> None:
         bench.need_capability(kind)
-        found = (await (await bench.connect()).call(f"{kind}/list")).result.get(kind)
+        found = (await connection.call(f"{kind}/list")).result.get(kind)
         require(isinstance(found, list), f"the result has no array '{kind}'")
         named = all(isinstance(one.get(member), str) for one in found or ())
         require(named, f"a {kind.removesuffix('s')} has no '{member}'")
@@ -73,30 +81,29 @@ def _lists(kind: str, member: str) -> Callable[[Bench], Awaitable[None]]:
     return run
 
 
-async def _unknown_method(bench: Bench) -> None:
-    error = (await (await bench.connect()).call("no/such/method")).reply.get("error")
+async def _unknown_method(bench: Bench, connection: Probe) -> None:
+    error = (await connection.call("no/such/method")).reply.get("error")
     code = error.get("code") if isinstance(error, dict) else None
     require(code == METHOD_NOT_FOUND, f"the reply has the code {code} instead of {METHOD_NOT_FOUND}")
 
 
-async def _unknown_tool(bench: Bench) -> None:
+async def _unknown_tool(bench: Bench, connection: Probe) -> None:
     bench.need_capability("tools")
-    reply = (await (await bench.connect()).tool("no-such-tool")).reply
+    reply = (await connection.tool("no-such-tool")).reply
     result = reply.get("result")
     failed = isinstance(result, dict) and result.get("isError") is True
     require("error" in reply or failed, "a call of an unknown tool neither failed nor has 'isError'")
 
 
-async def _echo(bench: Bench) -> None:
+async def _echo(bench: Bench, connection: Probe) -> None:
     text = 'ü "quoted" \\ \U0001f600 line\nend'
-    found = texts((await (await bench.connect()).tool("echo", {"text": text})).result)
+    found = texts((await connection.tool("echo", {"text": text})).result)
     # Some answer with the plain text, others with a document as JSON.
     spelled = (text, json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1])
     require(any(one in found for one in spelled), f"the answer is {found[:80]!r}")
 
 
-async def _stateless(bench: Bench) -> None:
-    connection = await bench.connect()
+async def _stateless(bench: Bench, connection: Probe) -> None:
     meta = {
         "io.modelcontextprotocol/protocolVersion": STATELESS,
         "io.modelcontextprotocol/clientInfo": CLIENT,

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from longwire.contract import writing
-from longwire.contract.check.bench import Bench, Case, require, texts
-from longwire.contract.check.probe import LAST, Answer, Failed
+from longwire.contract.check.probe import LAST, Answer, Bench, Case, Failed, Probe, require, texts
+from longwire.contract.envelopes import Cancel, Drain, Notified, SessionEnd
 
 _MANY: Final = 48
 _ENDLESS: Final = {"to": 1000, "pause": 1}
@@ -15,8 +15,7 @@ _PROGRESS: Final = "notifications/progress"
 _SAID: Final = "Ada"  # what the client says to every question
 
 
-async def _ids(bench: Bench) -> None:
-    connection = await bench.connect()
+async def _ids(bench: Bench, connection: Probe) -> None:
     for request_id in (7, "7", 0, "ü-\U0001f600", 2**53 - 1):
         reply = (await connection.call("ping", request_id=request_id)).reply
         found = reply.get("id")
@@ -24,8 +23,7 @@ async def _ids(bench: Bench) -> None:
         require(same, f"a request with the id {request_id!r} was answered under {found!r}")
 
 
-async def _interleaved(bench: Bench) -> None:
-    connection = await bench.connect()
+async def _interleaved(bench: Bench, connection: Probe) -> None:
     most = min(_MANY, int(connection.hello.get("max_in_flight", _MANY)))
     has_echo = "echo" in bench.tools
     calls = {}
@@ -43,8 +41,7 @@ async def _interleaved(bench: Bench) -> None:
     require(not any(connection.left(call) for call in calls), "a call was answered twice")
 
 
-async def _progress(bench: Bench) -> None:
-    connection = await bench.connect()
+async def _progress(bench: Bench, connection: Probe) -> None:
     call = connection.begin_tool("count", {"to": 5, "pause": 0}, meta={"progressToken": "token-1"})
     answer = await connection.answer(call)
     notes = [note for note in answer.messages if note.get("method") == _PROGRESS]
@@ -58,43 +55,38 @@ async def _progress(bench: Bench) -> None:
     require(not connection.left(call), "frames of a call came after its last one")
 
 
-async def _flows(bench: Bench) -> None:
-    connection = await bench.connect()
+async def _flows(bench: Bench, connection: Probe) -> None:
     call = connection.begin_tool("count", {"to": 1000, "pause": 0.05}, meta={"progressToken": 1})
     await connection.wait_for("messages", call=call)  # and its last frame is a minute away
-    connection.send(writing.cancel(call, "that is enough"))
+    connection.send(writing.envelope(Cancel(call, "that is enough")))
     await connection.ping()
 
 
-async def _no_token(bench: Bench) -> None:
-    connection = await bench.connect()
+async def _no_token(bench: Bench, connection: Probe) -> None:
     answer = await connection.tool("count", {"to": 2, "pause": 0})
     sent = [note for note in answer.messages if note.get("method") == _PROGRESS]
     require(not sent, "progress was sent for a request without a progress token")
 
 
-async def _cancel(bench: Bench) -> None:
-    connection = await bench.connect()
+async def _cancel(bench: Bench, connection: Probe) -> None:
     call = connection.begin_tool("count", _ENDLESS)
     await connection.ping()
     require(not connection.left(call), "the tool 'count' doesn't wait between its numbers")
-    connection.send(writing.cancel(call, "the client has gone"))
+    connection.send(writing.envelope(Cancel(call, "the client has gone")))
     await connection.ping()
     await connection.call("ping")
     late = [found for found in connection.left(call) if found["event"] in LAST]
     require(len(late) <= 1, "a cancelled call was answered more than once")
 
 
-async def _cancel_unknown(bench: Bench) -> None:
-    connection = await bench.connect()
-    connection.send(writing.cancel("no-such-call", ""))
+async def _cancel_unknown(bench: Bench, connection: Probe) -> None:
+    connection.send(writing.envelope(Cancel("no-such-call", "")))
     connection.respond("no-such-call", {"id": "x", "result": {}})
-    connection.send(writing.notified("never-sent", "unknown"))
+    connection.send(writing.envelope(Notified("never-sent", "unknown")))
     await connection.ping()
 
 
-async def _ask(bench: Bench) -> None:
-    connection = await bench.connect()
+async def _ask(bench: Bench, connection: Probe) -> None:
     call = connection.begin_tool("ask", {})
     asked = 0
     while True:
@@ -119,8 +111,7 @@ def _client_s_answer(request: Mapping[str, Any]) -> dict[str, Any]:
     return {"role": "assistant", "model": "m", "content": {"type": "text", "text": _SAID}}
 
 
-async def _ask_refused(bench: Bench) -> None:
-    connection = await bench.connect()
+async def _ask_refused(bench: Bench, connection: Probe) -> None:
     call = connection.begin_tool("ask", {})
     asked = await connection.asked(call)
     require("id" in asked, "the tool 'ask' sent no request to the client")
@@ -131,8 +122,7 @@ async def _ask_refused(bench: Bench) -> None:
     require("error" in found or failed, "the call succeeded although its client refused")
 
 
-async def _state(bench: Bench) -> None:
-    connection = await bench.connect()
+async def _state(bench: Bench, connection: Probe) -> None:
     session = {"state": {"kept": 1}, "initialized": True}
     first = await connection.tool("visits", session=session)
     told = first.last.get("session")
@@ -147,45 +137,44 @@ async def _state(bench: Bench) -> None:
     require("2" in texts(second.result), "'visits' doesn't know the state that came with its second call")
 
 
-async def _announce(bench: Bench) -> None:
-    connection = await bench.connect()
+async def _announce(bench: Bench, connection: Probe) -> None:
     await connection.tool("announce", {"text": "to everybody"})
     sent = await connection.wait_for("notify")
     require(sent.get("session_id") is None, "the notification of 'announce' is for one session only")
     require("to everybody" in str(sent["messages"]), "the notification of 'announce' lacks its text")
 
 
-async def _session_end(bench: Bench) -> None:
-    connection = await bench.connect()
+async def _session_end(bench: Bench, connection: Probe) -> None:
     await connection.call("ping", session_id="ending")
-    connection.send(writing.session_end("ending", "deleted"), writing.session_end("never-seen", "expired"))
+    connection.send(
+        writing.envelope(SessionEnd("ending", "deleted")),
+        writing.envelope(SessionEnd("never-seen", "expired")),
+    )
     await connection.ping()
     await connection.call("ping", session_id="another")
 
 
-async def _drain(bench: Bench) -> None:
-    connection = await bench.connect()
+async def _drain(bench: Bench, connection: Probe) -> None:
     if "count" in bench.tools:
         call = connection.begin_tool("count", {"to": 3, "pause": 0})
     else:
         call = connection.begin("ping")
-    connection.send(writing.drain())
+    connection.send(writing.envelope(Drain()))
     answer = await connection.answer(call)
     require(answer.last["event"] == "result", "a call that ran when `drain` came was not finished")
     connection.close()
     await bench.prove_alive()
 
 
-async def _left(bench: Bench) -> None:
-    connection = await bench.connect()
+async def _left(bench: Bench, connection: Probe) -> None:
     for _ in range(3):
         connection.begin_tool("count", _ENDLESS)  # where there is none, the call fails at once
     connection.close()
     await bench.prove_alive()
 
 
-async def _two(bench: Bench) -> None:
-    first, second = await bench.connect(), await bench.connect()
+async def _two(bench: Bench, connection: Probe) -> None:
+    first, second = connection, await bench.connect()
     one, two = first.begin("ping", request_id="first"), second.begin("ping", request_id="second")
     require((await second.answer(two)).reply.get("id") == "second", "the second got another's reply")
     require((await first.answer(one)).reply.get("id") == "first", "the first got another's reply")

@@ -1,19 +1,22 @@
-"""A connection to a worker as the runtime has one, with its calls; each frame is held to its schema."""
+"""A connection to a worker as the runtime has one, with its calls; each frame is held to its schema.
+
+Cases are made of such connections: `Bench` has the worker under test, its capabilities and tools.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import itertools
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
-from typing import Any, Final, NamedTuple, Self, cast
+from typing import Any, Final, NamedTuple, Self, TypeAlias, cast
 
 from jsonschema import Draft202012Validator
 
 from longwire.contract import writing
-from longwire.contract.frames import FrameDecoder, FrameError, decode, frame
-from longwire.contract.schemas import SCHEMAS
+from longwire.contract.envelopes import Notified, Ping, schemas
+from longwire.contract.frames import FrameDecoder, FrameError, decode
 
 HANDSHAKE: Final = "2025-11-25"
 STATELESS: Final = "2026-07-28"
@@ -27,7 +30,7 @@ _HEADERS: Final = {
     "host": "localhost",
 }
 _HELLO_SECONDS: Final = 5.0  # the contract's time for a worker's hello
-_CHECKS: Final = {event: Draft202012Validator(schema) for event, schema in SCHEMAS["worker"].items()}
+_CHECKS: Final = {event: Draft202012Validator(schema) for event, schema in schemas("worker").items()}
 LAST: Final = ("result", "error")  # the events that end a call
 
 
@@ -93,7 +96,7 @@ class Probe(asyncio.Protocol):
             self._transport.write(b"".join(frames))
 
     def send_document(self, document: Mapping[str, Any]) -> None:
-        self.send(frame(writing.json_text(document)))
+        self.send(writing.encode(document))
 
     def respond(self, call: str, reply: Mapping[str, Any]) -> None:
         """Send the client's reply to a request of a call."""
@@ -105,7 +108,7 @@ class Probe(asyncio.Protocol):
 
     async def ping(self) -> None:
         name = f"p{next(self._numbers)}"
-        self.send(writing.ping(name))
+        self.send(writing.envelope(Ping(name)))
         await self.wait_for("pong", call=name)
 
     def close(self) -> None:
@@ -256,4 +259,81 @@ class Probe(asyncio.Protocol):
             self.problems.append(f"in a '{event}' frame, '{place}' is wrong: {error.message[:200]}")
         self._frames.append(document)
         if event == "notify" and isinstance(document.get("id"), str):
-            self.send(writing.notified(document["id"], "delivered"))
+            self.send(writing.envelope(Notified(document["id"], "delivered")))
+
+
+class Skipped(Exception):
+    """The worker doesn't offer what a case needs."""
+
+
+class Bench:
+    """The worker at one socket."""
+
+    def __init__(self, path: Path, seconds: float) -> None:
+        self.path = path
+        self.seconds = seconds  # for one answer
+        self.capabilities: dict[str, Any] = {}  # these two: as the worker said in its handshake
+        self.tools: set[str] = set()
+        self._probes: list[Probe] = []
+
+    async def connect(self) -> Probe:
+        """A new connection, after the hellos."""
+        probe = await self.open()
+        await probe.greet()
+        return probe
+
+    async def open(self) -> Probe:
+        """A new connection that has said nothing."""
+        try:
+            probe = await Probe.connect(self.path, self.seconds)
+        except OSError as error:
+            raise Failed(f"nobody can be reached at '{self.path}': {error.strerror or error}") from None
+        self._probes.append(probe)
+        return probe
+
+    def need_capability(self, name: str) -> None:
+        """Skip the case unless the server has this capability."""
+        if name not in self.capabilities:
+            raise Skipped(f"the worker doesn't declare the capability '{name}'")
+
+    async def prove_alive(self) -> None:
+        """Fail unless a new connection is answered."""
+        try:
+            await (await self.connect()).ping()
+        except Failed as failed:
+            raise Failed(f"afterwards the worker can't be used: {failed}") from None
+
+    def end_case(self) -> list[str]:
+        """Close all connections; the problems of their frames."""
+        problems = [problem for probe in self._probes for problem in probe.problems]
+        for probe in self._probes:
+            probe.close()
+        self._probes.clear()
+        return problems
+
+
+Run: TypeAlias = Callable[[Bench, Probe], Awaitable[None]]
+
+
+class Case(NamedTuple):
+    """One requirement of the contract, in a sentence, and how it is tried."""
+
+    name: str
+    requires: str
+    run: Run  # is given a new connection, too
+    needs: str = ""  # a tool, as the documentation describes it; without it the case is skipped
+    greeted: bool = True  # False: nothing was said on that connection
+
+
+def texts(result: Mapping[str, Any]) -> str:
+    """All text in the content of a tool's result."""
+    content = result.get("content")
+    if not isinstance(content, list):
+        raise Failed("the result of a tool has no array 'content'")
+    return "\n".join(str(block.get("text", "")) for block in content if isinstance(block, dict))
+
+
+def require(condition: object, sentence: str) -> None:
+    """Fail with a sentence unless the condition holds."""
+    if not condition:
+        raise Failed(sentence)

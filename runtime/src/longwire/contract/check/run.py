@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
 
 from longwire.contract.check import basic_cases, call_cases, frame_cases
-from longwire.contract.check.bench import Bench, Case, Skipped
-from longwire.contract.check.probe import Failed
+from longwire.contract.check.probe import Bench, Case, Failed, Skipped
 from longwire.contract.envelopes import command_with_socket, worker_environment
 from longwire.errors import SettingsError
 from longwire.supervised_process import SupervisedProcess
@@ -74,7 +73,7 @@ async def _tried(bench: Bench, case: Case) -> CaseReport:
         if case.needs and case.needs not in bench.tools:
             raise Skipped(f"the worker has no tool '{case.needs}'")
         async with asyncio.timeout(_CASE_SECONDS * bench.seconds):
-            await case.run(bench)
+            await case.run(bench, await (bench.connect() if case.greeted else bench.open()))
     except Failed as failed:
         outcome, reason = "failed", str(failed)
     except Skipped as skipped:
