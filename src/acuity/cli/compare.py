@@ -162,7 +162,6 @@ def exit_code(report: CompareReport, *, strict: bool) -> int:
 
 
 def _check_combinations(arguments: argparse.Namespace) -> None:
-    """Refuse options that contradict each other, or do nothing."""
     check_needs(arguments)
     if arguments.json and arguments.csv:
         raise UsageError("argument --csv: --json is printed in its place: leave one of them out")
@@ -197,7 +196,6 @@ def _answer(report: CompareReport, arguments: argparse.Namespace) -> list[str]:
 
 
 def _say_failures(report: CompareReport) -> None:
-    """Print on stderr what the table would say."""
     for row in report.rows:
         if (said := row.spelled(ACUITY.spell)) is not None:
             print(f"acuity: {one_line(row.name)}: {one_line(said)}", file=sys.stderr)

@@ -36,8 +36,6 @@ _SIGNALS: Final = (signal.SIGTERM, signal.SIGHUP)
 
 @dataclass(slots=True)
 class EmbeddedOptions:
-    """The transports of the server, and how long it waits and stays."""
-
     sse: int | None = None
     uds: str | None = None
     stdio: bool = False

@@ -79,7 +79,6 @@ def entry(*names: str, help: str, **settings: Any) -> Entry:
 
 
 def _for_agents(flag: Flag) -> Entry:
-    """An option that both commands have."""
     name = f"--{flag.long.replace('_', '-')}"
     if not flag.value:
         return entry(name, help=flag.help)
@@ -93,7 +92,6 @@ def _for_agents(flag: Flag) -> Entry:
 
 
 def _option(name: str) -> Entry:
-    """The option for a setting of the request, with its choices and help."""
     setting, (short, changes) = SETTINGS[name], _CHANGES.get(name, ("", {}))
     made: dict[str, Any] = {"help": ACUITY.help(name), "dest": name, **_KINDS[setting.kind]}
     if setting.kind == "integer":
@@ -220,7 +218,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def add_videos(parser: argparse.ArgumentParser) -> argparse.Action:
-    """Add the two videos; returns the argument of the distorted one."""
     parser.add_argument("reference", metavar="REF", help="the original")
     return parser.add_argument("distorted", metavar="DIS", help="the version to judge")
 
@@ -262,7 +259,6 @@ def check_needs(arguments: argparse.Namespace) -> None:
 
 
 def _check_combinations(arguments: argparse.Namespace) -> None:
-    """Refuse options that contradict each other, or do nothing."""
     check_needs(arguments)
     if arguments.plot and (arguments.quiet or arguments.json):
         name = "--json" if arguments.json else "--quiet"
@@ -274,13 +270,11 @@ def _check_combinations(arguments: argparse.Namespace) -> None:
 
 
 def request(arguments: argparse.Namespace) -> Request:
-    """The request of `acuity score`; raises errors before a file is opened."""
     _check_combinations(arguments)
     return scoring_request(arguments)
 
 
 def scoring_request(arguments: argparse.Namespace) -> Request:
-    """The request that the options of a command make, whichever of them it has."""
     if arguments.size is not None and (arguments.width or arguments.height):
         raise UsageError("argument --size: it is the width and the height: leave out --width and --height")
     if arguments.viewing and arguments.models and AUTO not in arguments.models:
@@ -312,7 +306,6 @@ def embedding(arguments: argparse.Namespace) -> EmbeddedOptions:
 
 
 def report_format(arguments: argparse.Namespace) -> str:
-    """The format of the report; refuses pictures that it has no place for."""
     from acuity.report import format_of
     from acuity.report.precision import parse_precision
 

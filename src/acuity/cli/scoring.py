@@ -28,7 +28,6 @@ def score_with(
     attach: AttachCallback | None = None,
     watch: WatchCallback | None = None,
 ) -> ScoreReport:
-    """Score, and show progress if a display is given."""
     from acuity.scoring.run import run_request
 
     if progress is None:
@@ -59,7 +58,6 @@ def score_with(
 
 
 def say(program: str, notes: Iterable[Note], spell: Callable[[Remedy], str]) -> None:
-    """Print notes on stderr, one a line."""
     from acuity.text import one_line
 
     for note in notes:

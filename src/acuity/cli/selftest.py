@@ -136,7 +136,6 @@ def _backends(names: Iterable[str]) -> str:
 
 
 def _summaries(rows: Sequence[SelftestRow]) -> list[str]:
-    """A sentence for each backend."""
     sentences = []
     for engine in dict.fromkeys(row.engine for row in rows):
         own = [row for row in rows if row.engine == engine]
@@ -163,7 +162,6 @@ def _about_libvmaf(libvmaf: Libvmaf | None, beside: Mapping[str, Mismatch]) -> l
 
 
 def _unchecked(entries: Iterable[Unusable]) -> list[str]:
-    """A sentence for each reason."""
     names: dict[str, list[str]] = {}
     for entry in entries:
         names.setdefault(entry.reason, []).append(entry.name)

@@ -34,7 +34,6 @@ _URL: Final = re.compile(r"[a-z][a-z0-9+.-]+://", re.IGNORECASE)
 
 
 def is_list(path: str) -> bool:
-    """Whether a file is a list of encodes, by its name."""
     return os.path.splitext(path)[1].lower() in _READERS
 
 
@@ -195,8 +194,6 @@ _REFERENCE: Final = "'{}' is the reference, and is not compared with itself"
 
 
 class Encodes(NamedTuple):
-    """The pairs to compare, and notes on what was left out."""
-
     pairs: list[ComparePair]
     notes: list[str]
 

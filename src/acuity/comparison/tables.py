@@ -22,8 +22,6 @@ _UNITS: Final = ("B", "kB", "MB", "GB", "TB")
 
 
 class FigureColumn(NamedTuple):
-    """A column of figures of each row."""
-
     title: str
     key: str
     decimals: int

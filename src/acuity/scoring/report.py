@@ -179,7 +179,6 @@ class ScoreReport:
         pictures: Sequence[PagePicture] = (),
         no_pictures: str | None = None,
     ) -> dict[str, Any]:
-        """The entries of a report in this format besides the figures."""
         from acuity.report import SHOWN
 
         said = {} if command is None else {"command": command}

@@ -57,8 +57,6 @@ def _auto() -> tuple[str]:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What to score, and how."""
-
     reference: Video | None  # None, or not read, with no_reference
     distorted: Video
     # fmt: off
@@ -190,7 +188,6 @@ class Request:
 
     @property
     def pairing(self) -> PairOptions:
-        """The options for pairing the two videos."""
         return PairOptions(**{option.name: getattr(self, option.name) for option in fields(PairOptions)})
 
     @property
@@ -202,14 +199,12 @@ class Request:
 
     @property
     def geometry(self) -> RawGeometry:
-        """The geometry of raw video."""
         from acuity.video.readers.open import RawGeometry
 
         return RawGeometry(self.width, self.height, self.pixel_format, self.bitdepth)
 
     @property
     def opening(self) -> OpenOptions:
-        """The options for opening the videos."""
         from acuity.video.readers.open import OpenOptions
 
         return OpenOptions(

@@ -289,7 +289,6 @@ def _load_tiny(request: Request) -> TinyModel | None:
 
 
 def tiny_options(request: Request) -> TinyOptions:
-    """The options of the tiny model."""
     from acuity.tiny.options import TinyOptions
 
     return TinyOptions(
@@ -321,7 +320,6 @@ def _display(request: Request, models: Sequence[str | AnyModel]) -> str | None:
 def _partial(
     request: Request, measurement: Measurement, pairing: Source, tiny: TinyModel | None
 ) -> Partial | None:
-    """The part that was measured, if the measurement was interrupted."""
     if not measurement.gate.interrupted:
         return None
     from acuity.scoring.resume import partial_of

@@ -146,7 +146,6 @@ class TuneRequest:
         return encoder.stepped(self.crf_step or (1 if whole else _STRIDES[0]))
 
     def video_file(self) -> str | None:
-        """The video that is to be written, if any."""
         return None
 
     def encoder_names(self) -> list[str]:
@@ -174,7 +173,6 @@ class TuneRequest:
         return cls(**fields)
 
     def clip(self) -> Clip:
-        """The source; raises InputError or TuneError."""
         from acuity.tune.clip import Part, open_clip
         from acuity.video.picture import PixelFormat
         from acuity.video.readers.open import RawGeometry, says_its_size
@@ -233,7 +231,6 @@ class TuneRequest:
             raise TuneError(to_give(*given[:2], verb="there are two targets, by"), ": leave one of them out")
 
     def figure(self) -> float:
-        """The score to reach: of VMAF, or of the metric that is asked for."""
         value: float | None = getattr(self, "target", None)
         if self.metric != "vmaf" and value is None:
             raise TuneError(f"the target of {self.metric} is missing: ", to_give("target"))
@@ -242,7 +239,6 @@ class TuneRequest:
         return DEFAULT_TARGET if value is None else value
 
     def target_at(self, value: float) -> Target:
-        """The target of this value, for the metric and the way of pooling asked for."""
         from acuity.tune.search.target import Target
 
         return Target(value, column=METRICS[self.metric].key or "vmaf", pool=self.pool)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
+from typing import Any, Final, NamedTuple, cast
 
 from acuity.devices import open_backend
 from acuity.tune.encoders import find_encoder
@@ -15,18 +15,15 @@ from acuity.tune.ladder.package import check_folder, check_rate, package_ladder
 from acuity.tune.material import material
 from acuity.tune.points.cache import Cache, default_path
 from acuity.tune.points.workbench import Workbench
+from acuity.tune.progress import Listener
 from acuity.tune.request import CompareRequest, LadderRequest, PerShotRequest, SearchRequest, TuneRequest
 from acuity.tune.search.compare import compare
 from acuity.tune.search.search_run import search_document
 from acuity.tune.shots.detect import THRESHOLD, Detection
 from acuity.tune.shots.per_shot import plan_per_shot
-from acuity.tune.shots.plan import check_script, shell_script
+from acuity.tune.shots.plan import Division, check_script, shell_script
 from acuity.tune.shots.stitch import encode_shots
 from acuity.tune.values import qualities, scores, sizes
-
-if TYPE_CHECKING:
-    from acuity.tune.progress import Listener
-    from acuity.tune.shots.plan import Division
 
 Document = dict[str, Any]
 

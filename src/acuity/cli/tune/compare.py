@@ -74,7 +74,6 @@ def _table(document: dict[str, Any]) -> Table:
 
 
 def _savings(document: dict[str, Any]) -> list[str]:
-    """The BD-rates as sentences, and once each why there is none."""
     said = []
     for entry in document["bd_rate"]:
         if entry["percent"] is None:

@@ -111,7 +111,6 @@ def _add(section: Any, name: str, about: Setting) -> None:
 
 
 def _number(about: Setting) -> Callable[[str], float]:
-    """The parser of a number's option."""
     least = -math.inf if about.minimum is None else about.minimum
     most = math.inf if about.maximum is None else about.maximum
     if about.kind == "number":
@@ -158,7 +157,6 @@ def _say_notes(notes: Iterable[str]) -> None:
 
 
 def _option(setting: re.Match[str]) -> str:
-    """A setting as documents write it (display=1080p) as an option."""
     name, value = setting.groups()
     return f"--{name.replace('_', '-')}" + (f" {value}" if value else "")
 

@@ -37,7 +37,6 @@ _DECODERS: Final = {"av1": "libdav1d"}
 
 
 def open_decoder(codec: str, extradata: bytes) -> VideoCodecContext:
-    """A decoder of packets as an encoder makes them."""
     decoder = av.CodecContext.create(_DECODERS.get(codec, codec), "r")
     assert isinstance(decoder, VideoCodecContext)
     decoder.thread_type = "AUTO"
@@ -155,7 +154,6 @@ class Job:
 def gray_job(
     encoder: str, options: dict[str, str], size: tuple[int, int], pixel_format: str, threads: int = 0
 ) -> Job:
-    """The job of encode_gray()."""
     unsaid = 2
     rate = Fraction(25)
     return Job(encoder, options, *size, pixel_format, rate, None, 0, unsaid, unsaid, unsaid, threads)

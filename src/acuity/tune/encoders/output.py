@@ -170,7 +170,6 @@ class VideoFile:
             self._container.mux(written)
 
     def _time(self, frame: int) -> Fraction:
-        """When a frame is shown in the file."""
         assert self._times is not None
         return self._times.at(frame) - self._offset
 

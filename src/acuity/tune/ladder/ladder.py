@@ -11,13 +11,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 
 from acuity import __version__
 from acuity.errors import TuneError
 from acuity.tune.clip import Clip
+from acuity.tune.encoders import Encoder
 from acuity.tune.encoders.encode import PictureForm
 from acuity.tune.encoders.encoder import EncoderSettings
 from acuity.tune.ladder.codec_string import EncodedStream, codec_string, stream_head
@@ -32,10 +33,7 @@ from acuity.tune.ladder.playlists import (
 from acuity.tune.ladder.rungs import MIN_STEP, choose_rungs, convex_hull, unreached
 from acuity.tune.ladder.sweep import CLOSE, Size, Sweep
 from acuity.tune.points.point import Point
-
-if TYPE_CHECKING:
-    from acuity.tune.encoders import Encoder
-    from acuity.tune.points.workbench import Workbench
+from acuity.tune.points.workbench import Workbench
 
 SCHEMA: Final = "vmaf-tune-ladder/v1"
 GRID: Final = (20, 25, 30, 35, 40)  # of a quality from 0 to 51
@@ -116,7 +114,6 @@ class Ladder:
         return [self._planned(sample) for sample in self.renditions]
 
     def _planned(self, sample: LadderSample) -> Variant:
-        """One rung as playlists describe it."""
         assert sample.crf is not None
         head = stream_head(self.clip, sample.settings, sample.crf, sample.bitrate_kbps)
         return variant(self.name(sample), self.clip, sample, head, sample.timeline, planned=True)
@@ -127,7 +124,6 @@ class Ladder:
         return sample.name if len(same) < 2 else f"{sample.name}_{sample.crf}"
 
     def hls(self) -> str:
-        """The multivariant playlist of the planned renditions."""
         return hls_multivariant(self.variants)
 
     def dash(self) -> str:
@@ -169,7 +165,6 @@ def variant(
     *,
     planned: bool = False,
 ) -> Variant:
-    """A sample's encode as playlists describe it."""
     form = PictureForm.of(clip, sample.settings)
     return Variant(
         name,

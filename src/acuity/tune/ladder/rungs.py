@@ -21,8 +21,6 @@ from acuity.scoring import bd_rate
 
 
 class Rated(Protocol):
-    """Something with a bitrate and a score."""
-
     @property
     def bitrate_kbps(self) -> float: ...
     @property
@@ -105,7 +103,6 @@ def select_rungs(
     spacing: str = "log_bitrate",
     min_step: float = MIN_STEP,
 ) -> Rungs[R]:
-    """Up to `count` samples of a hull as rungs."""
     bottom, top = ends(hull, targets)
     notes = [missed] if (missed := unreached(hull[top].vmaf, max(targets))) else []
     candidates = hull[bottom : top + 1]

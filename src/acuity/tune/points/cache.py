@@ -17,7 +17,6 @@ _PLAIN: Final = ("quality", "bytes", "model", "encoder_version", "encode_seconds
 
 
 def default_path() -> str:
-    """The file in the folder that ACUITY_CACHE names, or in the user's cache folder."""
     return cache_path("tune")
 
 
@@ -25,7 +24,6 @@ class Cache(CacheFile):
     """Points and documents by key; any thread may use it."""
 
     def get(self, key: str) -> Point | None:
-        """The point of that key, marked as cached, or None."""
         return self.entry(key, _unpacked)
 
     def put(self, key: str, point: Point, *, source: str = "", maker: str = "") -> None:
@@ -37,7 +35,6 @@ class Cache(CacheFile):
         self.keep(key, head, arrays, source=source, maker=maker)
 
     def of_source(self, source: str) -> list[tuple[str, str, Point]]:
-        """The points of a source: key, maker and point of each."""
         return self.entries_of(source, _unpacked)
 
 

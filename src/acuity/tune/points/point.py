@@ -39,8 +39,6 @@ _EXPECTED: Final = ("swapped", "identical")
 
 @dataclass(frozen=True, slots=True)
 class PointScoring:
-    """The settings by which an encode is scored."""
-
     model: str = "auto"
     metrics: tuple[str, ...] = ()  # besides VMAF
     viewing: str | None = None
@@ -179,7 +177,6 @@ def _told(report: ScoreReport) -> tuple[str, ...]:
 
 
 def scores_of(report: ScoreReport) -> dict[str, NDArray[np.float64]]:
-    """The figures of each scored frame, by column."""
     keys = [*report.results.models, *(headline.key for headline in report.headlines)]
     return {key: report.results.columns[key] for key in dict.fromkeys(keys)}
 

@@ -5,24 +5,22 @@ from __future__ import annotations
 import os
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from acuity import __version__
 from acuity.errors import TuneError, UnreachableError
+from acuity.tune.clip import Clip
 from acuity.tune.encoders import find_encoder
 from acuity.tune.encoders.beside import Weight, weight
+from acuity.tune.encoders.encoder import EncoderSettings
 from acuity.tune.encoders.output import check_video_file, video_file
 from acuity.tune.material import material
+from acuity.tune.points.point import Point
+from acuity.tune.points.workbench import Workbench
+from acuity.tune.request import SearchRequest
 from acuity.tune.search.searching import search
+from acuity.tune.search.target import Target
 from acuity.tune.values import size
-
-if TYPE_CHECKING:
-    from acuity.tune.clip import Clip
-    from acuity.tune.encoders.encoder import EncoderSettings
-    from acuity.tune.points.point import Point
-    from acuity.tune.points.workbench import Workbench
-    from acuity.tune.request import SearchRequest
-    from acuity.tune.search.target import Target
 
 SCHEMA: Final = "acuity.tune.search/1"
 

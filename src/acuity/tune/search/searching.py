@@ -5,21 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from acuity.errors import AcuityError, UnreachableError
-from acuity.tune.encoders import ENCODERS
+from acuity.tune.clip import Clip
+from acuity.tune.encoders import ENCODERS, Encoder
+from acuity.tune.encoders.encoder import EncoderSettings
+from acuity.tune.points.point import Point
+from acuity.tune.points.workbench import Workbench
 from acuity.tune.progress import Stopped
 from acuity.tune.search.priors import Related, prior_for
 from acuity.tune.search.search import Search
 from acuity.tune.search.target import Target
-
-if TYPE_CHECKING:
-    from acuity.tune.clip import Clip
-    from acuity.tune.encoders import Encoder
-    from acuity.tune.encoders.encoder import EncoderSettings
-    from acuity.tune.points.point import Point
-    from acuity.tune.points.workbench import Workbench
 
 MOST_ENCODES: Final = 8
 _ANY_VMAF: Final = Target(0.0)
@@ -204,7 +201,6 @@ class _Run:
     def unreachable(
         self, clip: Clip, target: Target, quality_range: tuple[float, float] | None, most: int
     ) -> UnreachableError:
-        """The sentence that says what was the best instead."""
         nearest = self.search.nearest
         best = None if nearest is None else self._points[nearest]
         encoder = self._settings.encoder

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
 
 import numpy as np
 
@@ -12,9 +12,7 @@ from acuity.errors import TuneError
 from acuity.measure.pooling import POOLS, pool
 from acuity.scoring.metrics import METRICS, Metric
 from acuity.text import shortened
-
-if TYPE_CHECKING:
-    from acuity.tune.points.point import Point
+from acuity.tune.points.point import Point
 
 Kind = Literal["quality", "bitrate", "size"]
 
@@ -123,5 +121,4 @@ class Target:
 
 
 def _metric(column: str) -> Metric | None:
-    """The metric of that name, or whose main column it is."""
     return METRICS.get(column.lower().replace("_", "-")) or _BY_KEY.get(column)

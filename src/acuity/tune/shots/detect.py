@@ -63,8 +63,6 @@ class Shot(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Detection:
-    """How shots are found."""
-
     # The least mean change of luma between two frames that may be a cut, as a part of the range of samples;
     # for pictures that have nothing in common, as in dark scenes, a third of it.
     threshold: float = THRESHOLD

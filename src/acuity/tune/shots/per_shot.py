@@ -122,8 +122,6 @@ def _gathered(notes: Mapping[int, Sequence[str]], shots: int) -> list[str]:
 
 @dataclass(slots=True)
 class _Job:
-    """The planning of one clip."""
-
     bench: Workbench
     clip: Clip
     settings: EncoderSettings
@@ -292,8 +290,6 @@ class _Job:
 
 
 class MeasuredShot(NamedTuple):
-    """The bits and the score of one encode of a shot."""
-
     bits: float
     score: float  # more is better
 

@@ -8,7 +8,7 @@ import os
 import shlex
 from dataclasses import asdict, dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Any, Final, Literal
 
 import av
 import numpy as np
@@ -19,15 +19,13 @@ from acuity.tune.clip import Clip, Part
 from acuity.tune.encoders.beside import beside, opened, text_codec
 from acuity.tune.encoders.encode import PictureForm, job_of
 from acuity.tune.encoders.encoder import FORMATS, EncoderSettings
+from acuity.tune.encoders.encoding import Job
 from acuity.tune.encoders.external import encoder_words, tag_filters
 from acuity.tune.material import covered
 from acuity.tune.points.point import Point, PointScoring
 from acuity.tune.search.target import Target
 from acuity.tune.shots.one_stream import delay
 from acuity.video.readers.avframes import av_name
-
-if TYPE_CHECKING:
-    from acuity.tune.encoders.encoding import Job
 
 Division = Literal["each", "mean", "bitrate"]
 
@@ -66,8 +64,6 @@ class PlannedShot:
 
 @dataclass(frozen=True, slots=True)
 class Stitched:
-    """The file that was made of a plan, as it was measured."""
-
     path: str
     bytes: int  # of the file
     video_bytes: int  # of the video's packets in it
@@ -268,7 +264,6 @@ def _entry(plan: ShotPlan, number: int, shot: PlannedShot) -> tuple[str, str]:
 
 
 def _begins(clip: Clip) -> Fraction:
-    """When the first frame is shown, by the source's clock."""
     with clip.reader() as reader:
         reader.read()
         return reader.times.at(0)

@@ -98,7 +98,6 @@ class StitchedReader(BaseReader):
         self._reader.close()
 
     def begin(self, encoding: Encoding, times: Times) -> None:
-        """Take note of a shot's encoder, before its first packet."""
         quality = self._plan.shots[self._shot].quality
         first, configuration = self._configuration or (quality, encoding.extradata)
         self._configuration = first, configuration
@@ -135,7 +134,6 @@ class _StitchedTimes(Times):
         self._shots: list[Times] = []
 
     def add(self, start: int, times: Times) -> None:
-        """Add a shot that begins with this frame of the stream."""
         self._starts.append(start)
         self._shots.append(times)
 
