@@ -13,7 +13,7 @@ from acuity.cli.page_pictures import HELP, MOST, PAGE, WITHOUT_PAGE
 from acuity.cli.terminal.graphics import plot_way
 from acuity.errors import InputError, OutputError
 from acuity.models.choose import AUTO, VIEWINGS
-from acuity.scoring.fronts import ACUITY, sentence
+from acuity.scoring.fronts import ACUITY, Front, sentence
 from acuity.scoring.metrics import METRICS
 from acuity.scoring.request import (
     DIFFERENT,
@@ -29,6 +29,7 @@ from acuity.scoring.request import (
     frame_rate,
     tiny_fault,
 )
+from acuity.scoring.setting import Setting
 from acuity.text import shortened
 from acuity.video.picture import DEPTHS, LAYOUTS
 
@@ -93,19 +94,25 @@ def _for_agents(flag: Flag) -> Entry:
 
 def _option(name: str) -> Entry:
     setting, (short, changes) = SETTINGS[name], _CHANGES.get(name, ("", {}))
-    made: dict[str, Any] = {"help": ACUITY.help(name), "dest": name, **_KINDS[setting.kind]}
+    made: dict[str, Any] = {"help": ACUITY.help(name)}
     if setting.kind == "integer":
         made["type"] = typed(whole(int(setting.minimum or 0)))
     if setting.group == TINY and setting.kind != "boolean":
         made["action"] = _Once
-    names = ([f"-{short}"] if short else []) + [f"--{ACUITY.name(name)}"]
-    return tuple(names), {**made, **changes}
+    return setting_entry(name, setting, ACUITY, short, {**made, **changes})
+
+
+def setting_entry(name: str, about: Setting, front: Front, letter: str, changes: dict[str, Any]) -> Entry:
+    """The option for a setting of a request; `changes` are arguments for argparse besides the usual ones."""
+    names = (*([f"-{letter}"] if letter else []), f"--{front.name(name)}")
+    return names, {"dest": name, **_KINDS[about.kind], **changes}
 
 
 _KINDS: Final[dict[str, dict[str, Any]]] = {
     "boolean": _SWITCH,
     "array": {"action": "append", "metavar": "SPEC"},
     "integer": {"metavar": "N"},
+    "number": {"metavar": "X"},
     "string": {"metavar": "WORD"},
 }
 

@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from acuity.measure.crew import Crew
     from acuity.measure.results import Results
     from acuity.scoring.resume import Partial
-    from acuity.tiny.options import TinyOptions
     from acuity.tiny.tiny_model import TinyModel
     from acuity.video.pairs.open_pair import Opener
     from acuity.video.pairs.pair_options import PairOptions
@@ -278,29 +277,17 @@ def _load_tiny(request: Request) -> TinyModel | None:
     if request.tiny_model is None:
         return None
     from acuity.tiny.load import load_tiny_model
+    from acuity.tiny.options import TinyOptions
 
-    model = load_tiny_model(request.tiny_model, tiny_options(request))
+    same = ("device", "threads", "fp16", "codec", "preset", "crf", "resize")
+    given = {name: getattr(request, f"tiny_{name}") for name in same}
+    model = load_tiny_model(request.tiny_model, TinyOptions(**given, verify=request.tiny_model_verify))
     if request.no_reference and not model.no_reference:
         raise ModelError(
             f"the tiny model '{model.label}' needs the reference: name a no-reference model, or ",
             to_omit("no_reference"),
         )
     return model
-
-
-def tiny_options(request: Request) -> TinyOptions:
-    from acuity.tiny.options import TinyOptions
-
-    return TinyOptions(
-        device=request.tiny_device,
-        threads=request.tiny_threads,
-        fp16=request.tiny_fp16,
-        verify=request.tiny_model_verify,
-        codec=request.tiny_codec,
-        preset=request.tiny_preset,
-        crf=request.tiny_crf,
-        resize=request.tiny_resize,
-    )
 
 
 def _display(request: Request, models: Sequence[str | AnyModel]) -> str | None:

@@ -33,14 +33,6 @@ _COLUMNS: Final = (
 )
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    shared.configure(parser, CompareRequest, _RENDERERS)
-
-
-def run(arguments: argparse.Namespace) -> int:
-    return shared.carry_out(CompareRequest, arguments, _RENDERERS)
-
-
 def _table(document: dict[str, Any]) -> Table:
     """The rows for people: what each encoder needs, and how much more than the best of its target."""
     least: dict[Any, float] = {}
@@ -189,11 +181,7 @@ def _more(row: dict[str, Any], least: float | None) -> str:
     return f"{100 * (row['bitrate_kbps'] / least - 1):+.0f} %" if row["bitrate_kbps"] > least else "least"
 
 
-_RENDERERS: Final[shared.Renderers] = {
-    "text": _text,
-    "markdown": _markdown,
-    "json": shared.as_json,
-    "csv": _csv,
-    "html": _html,
-    "both": _both,
-}
+_PAGES: Final[shared.Renderers] = {"csv": _csv, "html": _html, "both": _both}
+configure, run = shared.command(
+    CompareRequest, {"text": _text, "markdown": _markdown, "json": shared.as_json, **_PAGES}
+)

@@ -11,9 +11,10 @@ import io
 import struct
 import threading
 import time
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Final, Protocol, TypeAlias, cast
+from typing import Any, Final, TypeAlias, cast
 
 import av
 import numpy as np
@@ -36,53 +37,49 @@ _MOST_IDLE: Final = 8
 _DECODERS: Final = {"av1": "libdav1d"}
 
 
-def open_decoder(codec: str, extradata: bytes) -> VideoCodecContext:
-    decoder = av.CodecContext.create(_DECODERS.get(codec, codec), "r")
-    assert isinstance(decoder, VideoCodecContext)
-    decoder.thread_type = "AUTO"
-    decoder.extradata = extradata or None
-    return decoder
-
-
-class Encoding(Protocol):
+class Encoding(ABC):
     """An encode under way. One thread sends pictures, another receives packets; any may kill it."""
 
-    seconds: float  # CPU time of the encoder so far, all its threads; of an ffmpeg, wall time
+    extradata: bytes  # headers of the stream that go with the packets; empty if they carry their own
+    seconds = 0.0  # CPU time of the encoder so far, all its threads; of an ffmpeg, wall time
 
-    @property
-    def extradata(self) -> bytes:
-        """Headers of the stream that go with the packets; empty if they carry their own."""
-        ...
+    def __init__(self, job: Job, codec: str, label: str) -> None:
+        self._job, self._codec, self._label = job, codec, label
 
+    @abstractmethod
     def send(self, picture: Picture) -> None: ...
 
+    @abstractmethod
     def finish(self) -> None:
         """Say that there are no more pictures."""
-        ...
 
+    @abstractmethod
     def ready(self, seconds: float) -> bool:
         """Wait at most that many seconds; returns whether receive() need not wait long."""
-        ...
 
+    @abstractmethod
     def receive(self) -> Packet | None:
         """The next packet, in decoding order; None after the last one. Its times count frames."""
-        ...
 
     def decoder(self) -> VideoCodecContext:
         """A decoder for the packets; call it after the first was received."""
-        ...
+        decoder = av.CodecContext.create(_DECODERS.get(self._codec, self._codec), "r")
+        assert isinstance(decoder, VideoCodecContext)
+        decoder.thread_type = "AUTO"
+        decoder.extradata = self.extradata or None
+        return decoder
 
+    @abstractmethod
     def template(self) -> VideoStream:
         """A stream that describes the packets, for muxers; call it after the first was received."""
-        ...
 
+    @abstractmethod
     def close(self) -> None:
         """Give the process back if the encode is complete, else kill it. May be called again."""
-        ...
 
+    @abstractmethod
     def dispose(self) -> None:
         """Free what is left, after close(), when no thread sends or receives any more."""
-        ...
 
 
 class _Idle:
@@ -167,19 +164,15 @@ def encode_gray(encoding: Encoding, job: Job) -> None:
     encoding.finish()
 
 
-class PyavEncoding:
+class PyavEncoding(Encoding):
     """An encode in a process of its own, with an encoder of PyAV."""
 
     def __init__(self, job: Job, codec: str, label: str) -> None:
-        self.seconds = 0.0
-        self._codec = codec
-        self._label = label
-        self._time_base = 1 / job.rate
+        super().__init__(job, codec, label)
         self._header: bytes | None = None
         self._complete = False
         self._killed: ChildProcess | None = None
         self._lock = threading.Lock()
-        self._job = job
         self._headers: bytes | None = None  # known once the encoder is open
         self._said: tuple[bytes, bytes] | None = None  # a message that receive() has still to take
         self._process: ChildProcess | None = _IDLE.take()
@@ -190,7 +183,7 @@ class PyavEncoding:
             raise EncodeFailed(f"{label} could not be started: {one_line(str(error))}") from error
 
     @property
-    def extradata(self) -> bytes:
+    def extradata(self) -> bytes:  # type: ignore[override]
         """The stream's headers; waits until the encoder is open, and raises EncoderError if it refuses."""
         if self._headers is None:
             kind, content = self._message()
@@ -256,9 +249,6 @@ class PyavEncoding:
         except (EOFError, OSError, ValueError):
             raise EncodeFailed(f"{self._label} ended early: {process.ending()}") from None
 
-    def decoder(self) -> VideoCodecContext:
-        return open_decoder(self._codec, self.extradata)
-
     def template(self) -> VideoStream:
         assert self._header is not None
         container = av.open(io.BytesIO(self._header), "r", format="matroska")
@@ -283,7 +273,7 @@ class PyavEncoding:
         pts, dts, duration, key, self.seconds = wire.PACKET.unpack_from(content)
         packet = packet_of(memoryview(content)[wire.PACKET.size :])
         packet.pts, packet.dts, packet.duration = pts, dts, duration
-        packet.time_base = self._time_base
+        packet.time_base = 1 / self._job.rate
         packet.is_keyframe = key
         return packet
 

@@ -18,13 +18,12 @@ from typing import BinaryIO, Final, cast
 import av
 import numpy as np
 from av.container import InputContainer
-from av.video.codeccontext import VideoCodecContext
 from av.video.stream import VideoStream
 
 from acuity.errors import EncodeFailed
 from acuity.text import one_line, shortened
 from acuity.tune.encoders.encoder import Encoder
-from acuity.tune.encoders.encoding import Job, Packet, encode_gray, gray_job, open_decoder, packet_of
+from acuity.tune.encoders.encoding import Encoding, Job, Packet, encode_gray, gray_job, packet_of
 from acuity.video.picture import Picture
 from acuity.video.readers.av_open import AV_ERRORS
 from acuity.video.readers.container_info import MATRICES, PRIMARIES, TRANSFERS
@@ -127,16 +126,15 @@ def _said(error: Exception) -> str:
     return one_line(getattr(error, "strerror", None) or str(error))
 
 
-class ExternalEncoding:
+class ExternalEncoding(Encoding):
     """An encode by the program, whose output a thread takes apart into packets."""
 
     def __init__(self, job: Job, codec: str, label: str) -> None:
         named = program()
         if named is None:
             raise EncodeFailed(f"{label} needs an ffmpeg that has it, and {VARIABLE} names none")
-        self.seconds = 0.0
+        super().__init__(job, codec, label)
         self.extradata = b""
-        self._codec, self._label, self._rate = codec, label, job.rate
         self._begin = time.perf_counter()
         self._format = _STREAMED.get(codec, "nut")
         try:
@@ -201,9 +199,6 @@ class ExternalEncoding:
         self.seconds = time.perf_counter() - self._begin
         return entry
 
-    def decoder(self) -> VideoCodecContext:
-        return open_decoder(self._codec, self.extradata)
-
     def template(self) -> VideoStream:
         assert self._container is not None
         return self._container.streams.video[0]
@@ -262,8 +257,8 @@ class ExternalEncoding:
         """The packet with its times in frames; `dts`, its time of decoding, counts the packets."""
         assert packet.pts is not None
         counted = packet_of(packet)
-        counted.pts, counted.dts = round((packet.pts - first) * packet.time_base * self._rate), dts
-        counted.duration, counted.time_base = 1, 1 / self._rate
+        counted.pts, counted.dts = round((packet.pts - first) * packet.time_base * self._job.rate), dts
+        counted.duration, counted.time_base = 1, 1 / self._job.rate
         counted.is_keyframe = packet.is_keyframe
         return counted
 
