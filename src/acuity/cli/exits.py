@@ -181,8 +181,8 @@ def handled(
     try:
         yield
     finally:
-        for number, usual in before.items():
-            signal.signal(number, usual)
+        for changed, usual in before.items():
+            signal.signal(changed, usual)
 
 
 def spare_threads() -> None:
