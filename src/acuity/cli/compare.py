@@ -25,7 +25,6 @@ from typing import Any, Final
 
 from acuity.cli.exits import FAILED, OK, STRICT, Interruptible, interruptible
 from acuity.cli.getopt import UsageError, whole
-from acuity.cli.page_pictures import COMPARE_HELP, MOST, drawn_comparison
 from acuity.cli.score_options import (
     GROUPS,
     add_entries,
@@ -36,7 +35,7 @@ from acuity.cli.score_options import (
     format_by,
     scoring_request,
 )
-from acuity.cli.scoring import check_target, spare
+from acuity.cli.scoring import COMPARE_HELP, MOST, check_target, drawn_comparison, spare
 from acuity.cli.terminal.progress import for_people
 from acuity.cli.terminal.style import Style, count
 from acuity.comparison.encoder_curves import EncoderRate

@@ -9,7 +9,7 @@ from typing import Any, Final, TypeAlias
 
 from acuity.cli.embedded import OPTIONS, EmbeddedOptions
 from acuity.cli.getopt import BARE, Flag, UsageError, given_twice, whole
-from acuity.cli.page_pictures import HELP, MOST, PAGE, WITHOUT_PAGE
+from acuity.cli.scoring import HELP, MOST, PAGE, WITHOUT_PAGE
 from acuity.cli.terminal.graphics import plot_way
 from acuity.errors import InputError, OutputError
 from acuity.models.choose import AUTO, VIEWINGS

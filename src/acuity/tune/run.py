@@ -13,7 +13,7 @@ from acuity.tune.encoders.output import check_video_file
 from acuity.tune.ladder.ladder import build_ladder
 from acuity.tune.ladder.package import check_folder, check_rate, package_ladder
 from acuity.tune.material import material
-from acuity.tune.points.cache import Cache, default_path
+from acuity.tune.points.point import Cache, default_path
 from acuity.tune.points.workbench import Workbench
 from acuity.tune.progress import Listener
 from acuity.tune.request import CompareRequest, LadderRequest, PerShotRequest, SearchRequest, TuneRequest

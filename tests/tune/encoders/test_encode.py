@@ -27,10 +27,9 @@ from acuity.tune.clip import Clip, Part, open_clip
 from acuity.tune.encoders import ENCODERS, find_encoder, usable_encoders
 from acuity.tune.encoders.encoder import EncoderSettings
 from acuity.tune.encoders.hdr10 import of_frame
-from acuity.tune.encoders.output import encode_file
 from acuity.tune.points.point import PointScoring, measure
 from acuity.tune.progress import Stopped
-from tune_clips import IN_PROCESS, fast, picture, write_video, write_y4m
+from tune_clips import IN_PROCESS, encode_file, fast, picture, write_video, write_y4m
 
 HDR10 = "master-display=G(13250,34500)B(7500,3000)R(34000,16000)WP(15635,16450)L(10000000,1):max-cll=1000,400"
 

@@ -16,8 +16,7 @@ from acuity.errors import AcuityError
 from acuity.tune.clip import Clip, Part, open_clip
 from acuity.tune.encoders import find_encoder
 from acuity.tune.encoders.encoder import EncoderSettings
-from acuity.tune.points.cache import Cache
-from acuity.tune.points.point import Point, PointScoring, measure
+from acuity.tune.points.point import Cache, Point, PointScoring, measure
 from acuity.tune.points.workbench import Workbench
 from acuity.tune.progress import Progress, Stopped
 from tune_clips import IN_PROCESS, fast, write_video, write_y4m
@@ -180,7 +179,7 @@ _WRITER = """
 import sys
 sys.path.insert(0, {tests!r})
 from test_cache import made
-from acuity.tune.points.cache import Cache
+from acuity.tune.points.point import Cache
 cache = Cache({path!r})
 for index in range(40):
     cache.put({name!r} + str(index), made(index))

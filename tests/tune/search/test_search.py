@@ -13,8 +13,7 @@ from acuity.errors import EncoderError, TuneError, UnreachableError
 from acuity.tune.clip import Clip, open_clip
 from acuity.tune.encoders import ENCODERS, find_encoder
 from acuity.tune.encoders.encoder import EncoderSettings
-from acuity.tune.points.cache import Cache
-from acuity.tune.points.point import PointScoring
+from acuity.tune.points.point import Cache, PointScoring
 from acuity.tune.points.workbench import Workbench
 from acuity.tune.search.priors import Related, prior_for
 from acuity.tune.search.search import Search

@@ -15,8 +15,7 @@ from shot_plans import settings_of, write_shots
 
 from acuity.errors import TuneError
 from acuity.tune.clip import Clip, Part
-from acuity.tune.points.cache import Cache
-from acuity.tune.points.point import Point, PointScoring
+from acuity.tune.points.point import Cache, Point, PointScoring
 from acuity.tune.points.workbench import Workbench
 from acuity.tune.progress import Stopped, Tally
 from acuity.tune.search.target import Target

@@ -23,12 +23,6 @@ from acuity.tune.clip import Clip, open_clip
 from acuity.tune.encoders import find_encoder
 from acuity.tune.encoders.encode import PictureForm, open_encoding
 from acuity.tune.encoders.encoder import EncoderSettings
-from acuity.tune.shots.one_stream import (
-    check_one_configuration,
-    essential,
-    for_stitching,
-    stitchable_range,
-)
 from acuity.tune.shots.plan import (
     ShotPlan,
     Stitched,
@@ -37,7 +31,13 @@ from acuity.tune.shots.plan import (
     segment_commands,
     shell_script,
 )
-from acuity.tune.shots.stitch import encode_shots
+from acuity.tune.shots.stitch import (
+    check_one_configuration,
+    encode_shots,
+    essential,
+    for_stitching,
+    stitchable_range,
+)
 from tune_clips import write_video
 
 

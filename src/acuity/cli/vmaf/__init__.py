@@ -70,8 +70,7 @@ def _score_with(
     settings: CommandLine, attach: AttachCallback | None, watch: Callable[[Interruptible], None]
 ) -> int:
     from acuity import __version__
-    from acuity.cli.page_pictures import drawn_entries
-    from acuity.cli.scoring import check_target, exit_code, say, score_with
+    from acuity.cli.scoring import check_target, drawn_entries, exit_code, say, score_with
     from acuity.cli.vmaf.specs import read_specs
     from acuity.report import SHOWN, write_report
     from acuity.scoring.fronts import VMAF

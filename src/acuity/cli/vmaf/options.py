@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from acuity.cli import embedded
 from acuity.cli.getopt import Flag, UsageError, given_twice, one_of, parse_flags, unsigned, whole, wrapped
-from acuity.cli.page_pictures import HELP, MOST, PAGE, WITHOUT_PAGE
+from acuity.cli.scoring import HELP, MOST, PAGE, WITHOUT_PAGE
 from acuity.devices import BACKENDS
 from acuity.errors import GEOMETRY
 from acuity.scoring.fronts import VMAF

@@ -20,8 +20,7 @@ from acuity.tune.clip import Clip
 from acuity.tune.encoders.encoded_reader import Sink
 from acuity.tune.encoders.encoder import EncoderSettings
 from acuity.tune.encoders.versions import encoder_version
-from acuity.tune.points.cache import Cache
-from acuity.tune.points.point import Point, PointScoring, measure
+from acuity.tune.points.point import Cache, Point, PointScoring, measure
 from acuity.tune.progress import Listener, Stopped, Tally
 
 # Pictures of so many pixels, and the cores that one encode of them uses well. Small pictures have too little

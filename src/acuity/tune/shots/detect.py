@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from acuity.errors import NoFramesError, TuneError
 from acuity.tune.clip import Clip, Part
-from acuity.tune.points.cache import Cache
+from acuity.tune.points.point import Cache
 from acuity.video.alignment.signature import COARSE, grid
 from acuity.video.picture import Picture, Signature
 from acuity.video.readers.reader import BaseReader

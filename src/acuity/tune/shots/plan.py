@@ -24,9 +24,11 @@ from acuity.tune.encoders.external import encoder_words, tag_filters
 from acuity.tune.material import covered
 from acuity.tune.points.point import Point, PointScoring
 from acuity.tune.search.target import Target
-from acuity.tune.shots.one_stream import delay
 from acuity.video.readers.avframes import av_name
 
+# Frames by which decoding is ahead of showing, at most: the levels of the B-frames' pyramid. Codecs that are
+# not here hide frames in the packets of others, so that packets are in the order of showing.
+_REORDERED: Final = {"h264": 2, "hevc": 2, "vvc": 6}
 Division = Literal["each", "mean", "bitrate"]
 
 # How each division of bits is named in documents.
@@ -166,6 +168,11 @@ class ShotPlan:
         writer.writerow(rows[0])
         writer.writerows(row.values() for row in rows)
         return text.getvalue()
+
+
+def delay(codec: str) -> int:
+    """Frames by which the first packet's time of decoding precedes that of showing."""
+    return _REORDERED.get(codec, 0)
 
 
 # ---- commands of ffmpeg ----------------------------------------------------------------------------
