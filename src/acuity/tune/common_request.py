@@ -6,14 +6,14 @@ what a field may be, its default and bounds, and what it means.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from acuity.errors import TuneError, to_give, to_set
 from acuity.models.choose import VIEWINGS
 from acuity.scoring.metrics import METRICS
 from acuity.scoring.request import frame_rate
-from acuity.scoring.setting import Setting, setting
+from acuity.scoring.setting import SettingsRecord, setting
 from acuity.tune.encoders import encoder_of, find_encoder
 from acuity.tune.values import (
     as_whole,
@@ -49,7 +49,7 @@ def target_vmaf() -> Any:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TuneRequest:
+class TuneRequest(SettingsRecord):
     """The fields of all tuning requests: the source, its encoding and its scoring."""
 
     src: str
@@ -150,19 +150,6 @@ class TuneRequest:
 
     def encoder_names(self) -> list[str]:
         return [self.encoder] if hasattr(self, "encoder") else []
-
-    @classmethod
-    def settings_table(cls) -> dict[str, Setting]:
-        return {entry.name: entry.metadata["setting"] for entry in fields(cls) if entry.metadata}
-
-    def to_document(self) -> dict[str, Any]:
-        """The fields that aren't at their default, as JSON can hold them."""
-        found: dict[str, Any] = {"src": self.src}
-        for entry in fields(self):
-            value = getattr(self, entry.name)
-            if value != entry.default:
-                found[entry.name] = list(value) if isinstance(value, tuple) else value
-        return found
 
     @classmethod
     def from_document(cls, document: dict[str, Any]) -> Self:

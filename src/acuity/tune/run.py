@@ -12,6 +12,7 @@ from acuity.tune.encoders.encoding import end_idle_processes
 from acuity.tune.encoders.output import check_video_file
 from acuity.tune.ladder.ladder import build_ladder
 from acuity.tune.ladder.package import check_folder, check_rate, package_ladder
+from acuity.tune.ladder.rungs import RungChoice
 from acuity.tune.material import material
 from acuity.tune.points.point import Cache, default_path
 from acuity.tune.points.workbench import Workbench
@@ -100,10 +101,7 @@ def _ladder(request: LadderRequest, bench: Workbench) -> Document:
         source.clip,
         request.settings(encoder),
         sizes(request.resolutions),
-        scores(request.target_vmafs),
-        quality_tiers=request.quality_tiers,
-        spacing=request.spacing,
-        min_step=request.min_step,
+        RungChoice(scores(request.target_vmafs), request.quality_tiers, request.spacing, request.min_step),
         crf_sweep=None if request.crf_sweep is None else qualities(request.crf_sweep),
         quality_range=request.quality_range(encoder),
         segment_seconds=request.segment,

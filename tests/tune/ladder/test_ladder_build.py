@@ -19,6 +19,8 @@ from acuity.tune.encoders.encoder import EncoderSettings
 from acuity.tune.ladder.ladder import Ladder, build_ladder
 from acuity.tune.ladder.package import Package, check_rate, copy_sound, package_ladder
 from acuity.tune.ladder.playlists import hls_media
+from acuity.tune.ladder.rungs import RungChoice
+from acuity.tune.ladder.sweep import Size
 from acuity.tune.points.point import PointScoring, measure
 from acuity.tune.points.workbench import Workbench
 from acuity.tune.progress import Progress, Stopped
@@ -39,9 +41,23 @@ def bench() -> Workbench:
     return Workbench(PointScoring())
 
 
+def built(
+    bench: Workbench,
+    clip: Clip,
+    sizes: list[Size],
+    targets: list[float],
+    *,
+    min_step: float = 2.0,
+    seconds: float = 0.4,
+    **options: Any,
+) -> Ladder:
+    choice = RungChoice(targets, min_step=min_step)
+    return build_ladder(bench, clip, FAST, sizes, choice, segment_seconds=seconds, **options)
+
+
 @pytest.fixture(scope="module")
 def ladder(clip: Clip, bench: Workbench) -> Ladder:
-    return build_ladder(bench, clip, FAST, [*SIZES, (384, 224)], TARGETS, segment_seconds=0.4, min_step=1.0)
+    return built(bench, clip, [*SIZES, (384, 224)], TARGETS, min_step=1.0)
 
 
 def test_rungs_rise_and_reach_the_targets(ladder: Ladder) -> None:
@@ -92,21 +108,19 @@ def test_the_document(ladder: Ladder) -> None:
 
 
 def test_a_size_of_another_shape_is_noted(clip: Clip, bench: Workbench) -> None:
-    found = build_ladder(bench, clip, FAST, [(96, 96)], [60.0], crf_sweep=[30], segment_seconds=0.4)
+    found = built(bench, clip, [(96, 96)], [60.0], crf_sweep=[30])
     assert any("96x96 hasn't the shape of the source (192x112)" in note for note in found.notes)
     assert found.variants[0].aspect > 1
 
 
 def test_a_target_that_no_sample_reaches_is_no_success(clip: Clip, bench: Workbench) -> None:
-    found = build_ladder(bench, clip, FAST, [(96, 56)], [99.9, 60.0], segment_seconds=0.4).document()
+    found = built(bench, clip, [(96, 56)], [99.9, 60.0]).document()
     assert not found["ok"]
     assert found["error"].startswith("no sample reaches VMAF 99.9: the top rung is the best of them")
 
 
 def test_a_lowest_rung_above_its_target_is_noted(clip: Clip, bench: Workbench) -> None:
-    found = build_ladder(
-        bench, clip, FAST, [SIZES[0]], [90.0, 10.0], segment_seconds=0.4, quality_range=(0, 32)
-    )
+    found = built(bench, clip, [SIZES[0]], [90.0, 10.0], quality_range=(0, 32))
     assert found.document()["ok"]
     said = (
         f"the lowest rung has VMAF {found.renditions[0].vmaf:.2f}, and 10 was asked for: crf 32 is the worst"
@@ -115,22 +129,22 @@ def test_a_lowest_rung_above_its_target_is_noted(clip: Clip, bench: Workbench) -
 
 
 def test_a_size_without_a_rung_is_noted(clip: Clip, bench: Workbench) -> None:
-    found = build_ladder(bench, clip, FAST, [SIZES[0], (32, 20)], TARGETS, segment_seconds=0.4)
+    found = built(bench, clip, [SIZES[0], (32, 20)], TARGETS)
     assert {rung.width for rung in found.renditions} == {192}
     assert [note for note in found.notes if note.startswith("no rung is 32x20: its encodes that are worth")]
 
 
 def test_what_cannot_be_a_ladder_is_refused(clip: Clip, bench: Workbench) -> None:
     with pytest.raises(TuneError, match="384x224 is larger than"):
-        build_ladder(bench, clip, FAST, [(384, 224)], TARGETS)
+        built(bench, clip, [(384, 224)], TARGETS)
     with pytest.raises(TuneError, match="odd side"):
-        build_ladder(bench, clip, FAST, [(95, 55)], TARGETS)
+        built(bench, clip, [(95, 55)], TARGETS)
     with pytest.raises(TuneError, match="a ladder needs sizes"):
-        build_ladder(bench, clip, FAST, [], TARGETS)
+        built(bench, clip, [], TARGETS)
     with pytest.raises(EncoderError, match="crf 60 is outside the range"):
-        build_ladder(bench, clip, FAST, SIZES, TARGETS, crf_sweep=[20, 60])
+        built(bench, clip, SIZES, TARGETS, crf_sweep=[20, 60])
     with pytest.raises(TuneError, match="shorter than a frame"):
-        build_ladder(bench, clip, FAST, SIZES, TARGETS, segment_seconds=0.001)
+        built(bench, clip, SIZES, TARGETS, seconds=0.001)
 
 
 # ---- Packaged ladders: segments that play, cut at the same keyframes everywhere, and  ----
@@ -162,11 +176,9 @@ def small_ladder(bench: Workbench, movie: Clip, encoder: str = "libx264") -> Lad
         movie,
         settings,
         [(160, 96), (80, 48)],
-        [100.0],
-        quality_tiers=2,
+        RungChoice([100.0], 2, min_step=0.1),
         crf_sweep=[35, 45],
         segment_seconds=SEGMENT / float(RATE),
-        min_step=0.1,
     )
 
 

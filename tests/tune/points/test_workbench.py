@@ -178,7 +178,7 @@ def test_what_was_used_longest_ago_goes_first(tmp_path: Path) -> None:
 _WRITER = """
 import sys
 sys.path.insert(0, {tests!r})
-from test_cache import made
+from test_workbench import made
 from acuity.tune.points.point import Cache
 cache = Cache({path!r})
 for index in range(40):

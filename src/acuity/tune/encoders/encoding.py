@@ -12,6 +12,8 @@ import struct
 import threading
 import time
 from abc import ABC, abstractmethod
+from collections import deque
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final, TypeAlias, cast
@@ -82,43 +84,27 @@ class Encoding(ABC):
         """Free what is left, after close(), when no thread sends or receives any more."""
 
 
-class _Idle:
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._processes: list[ChildProcess] = []
+_IDLE: Final[deque[ChildProcess]] = deque()  # processes that wait for an encode
 
-    def take(self) -> ChildProcess:
-        with self._lock:
-            while self._processes:
-                process = self._processes.pop()
-                if process.child.poll() is None:
-                    return process
-                process.close()
-        return ChildProcess(_MODULE)
 
-    def put(self, process: ChildProcess) -> None:
-        with self._lock:
-            if len(self._processes) < _MOST_IDLE:
-                self._processes.append(process)
-                return
-        process.kill()
-        process.close()
-
-    def end(self) -> None:
-        with self._lock:
-            processes, self._processes = self._processes, []
-        for process in processes:
-            process.kill()
+def _process() -> ChildProcess:
+    with suppress(IndexError):
+        while (process := _IDLE.pop()).child.poll() is not None:
             process.close()
-
-
-_IDLE: Final = _Idle()
-atexit.register(_IDLE.end)
+        return process
+    return ChildProcess(_MODULE)
 
 
 def end_idle_processes() -> None:
     """End the processes that wait for an encode; the next one starts its own."""
-    _IDLE.end()
+    with suppress(IndexError):
+        while True:
+            process = _IDLE.pop()
+            process.kill()
+            process.close()
+
+
+atexit.register(end_idle_processes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +161,7 @@ class PyavEncoding(Encoding):
         self._lock = threading.Lock()
         self._headers: bytes | None = None  # known once the encoder is open
         self._said: tuple[bytes, bytes] | None = None  # a message that receive() has still to take
-        self._process: ChildProcess | None = _IDLE.take()
+        self._process: ChildProcess | None = _process()
         try:
             self._process.write(document(job.document()))
         except OSError as error:
@@ -259,8 +245,8 @@ class PyavEncoding(Encoding):
             process, self._process = self._process, None
         if process is None:
             return
-        if self._complete:
-            _IDLE.put(process)
+        if self._complete and len(_IDLE) < _MOST_IDLE:
+            _IDLE.append(process)
         else:
             process.kill()
             self._killed = process
