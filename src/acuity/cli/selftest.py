@@ -96,7 +96,6 @@ def run(arguments: argparse.Namespace) -> int:
 def _table(
     rows: Sequence[SelftestRow], beside: Mapping[str, Mismatch], libvmaf: Libvmaf | None, style: Style
 ) -> list[str]:
-    """A line for each extractor or model, on all backends with the same result."""
     alike: dict[tuple[str, str], list[SelftestRow]] = {}
     for name in dict.fromkeys(row.entry.name for row in rows):
         for row in rows:

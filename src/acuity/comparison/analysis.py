@@ -85,7 +85,6 @@ def _is_copy(row: CompareRow) -> bool:
 
 
 def _known(row: CompareRow) -> Frames:
-    """The frames that a row has a figure of, in order."""
     if row.report is None or row.column is None:
         return np.empty(0, np.int64)
     results = row.report.results

@@ -156,7 +156,6 @@ _READERS: Final = {".csv": _csv_rows, ".tsv": _csv_rows, ".yaml": _yaml_rows, ".
 
 
 def _entry(path: str, where: str, row: Mapping[str, str]) -> ComparePair:
-    """The encode of a row; its reference is empty if the row names none."""
     given = {title: text for title, value in row.items() if (text := value.strip())}
     if "distorted" not in given:
         raise InputError(f"{where} names no distorted video: add its path")
@@ -276,7 +275,6 @@ def _in_folder(folder: str, notes: list[str]) -> list[str]:
 
 
 def _others(folder: str, names: Sequence[str]) -> Iterator[str]:
-    """Notes on what a folder holds besides files."""
     folders = [name for name in names if os.path.isdir(os.path.join(folder, name))]
     if folders:
         yield f"'{folder}': folders in it are not searched: {', '.join(map(quoted, folders))}"

@@ -72,7 +72,6 @@ class CompareRow:
 
     @property
     def partial(self) -> bool:
-        """Whether the figures are those of the frames before an interruption."""
         return self.report is not None and self.report.partial is not None
 
     @property

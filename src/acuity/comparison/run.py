@@ -125,7 +125,6 @@ class Comparison:
             self._rows[run.index] = with_rate(replace(self._row(run), report=run.report, remembered=True))
 
     def _groups(self) -> Iterator[list[PairRun]]:
-        """The pairs that are to be scored, by reference, a few at a time."""
         by_reference: dict[str, list[PairRun]] = {}
         for run in (run for run in self._runs if not run.finished):
             by_reference.setdefault(run.pair.reference, []).append(run)

@@ -147,7 +147,6 @@ def interval(found: Difference | None, decimals: int) -> str:
 
 
 def differences_table(report: CompareReport) -> Table:
-    """One line for each two encodes of a reference; the first is the better one."""
     score = score_figure(report)
     rows = []
     for found in report.analysis.differences:

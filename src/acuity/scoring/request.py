@@ -218,7 +218,6 @@ class Request(SettingsRecord):
 
     @classmethod
     def from_document(cls, document: dict[str, Any]) -> Self:
-        """The request from its document; raises TypeError for an unknown field."""
         fps = {"fps": frame_rate(document["fps"])} if "fps" in document else {}
         return cls(**{"reference": None, **document, **fps})
 

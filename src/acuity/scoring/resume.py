@@ -54,7 +54,6 @@ class Partial(NamedTuple):
 def partial_of(
     request: Request, measurement: Measurement, of: int | None, tiny: TinyModel | None = None
 ) -> Partial:
-    """The part that an interrupted measurement has done, after flush()."""
     files, checkpoint = {**_fingerprints(request), **_tiny_files(tiny)}, measurement.checkpoint()
     resume = None
     if checkpoint is not None and all(files.values()):

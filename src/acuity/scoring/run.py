@@ -257,7 +257,6 @@ def _watched(request: Request, metrics: Sequence[Metric], pairing: Source) -> Wa
 def _open(
     request: Request, opening: OpenOptions, options: PairOptions, beside: SharedRun | None = None
 ) -> Source:
-    """The pair, or with no_reference the distorted video."""
     said, (ref, dis) = request.geometry, request.streams
     if request.no_reference:
         return LoneVideo(open_alone(request.distorted, said, opening, dis), options)
@@ -267,7 +266,6 @@ def _open(
 
 
 def _classic(measurement: Measurement, results: Results, tiny: TinyModel | None) -> dict[str, str]:
-    """The names and labels of the models that are VMAF's."""
     names = [model.name for model in measurement.models if tiny is None or model.name != tiny.name]
     return {name: results.label(name) for name in names}
 

@@ -229,7 +229,6 @@ def compare_libvmaf(test: SelfTest, libvmaf: Libvmaf, tell: Callable[[str], None
 def _compared(
     entry: GoldenEntry, found: Mapping[str, Sequence[float | None]], first: int = 0
 ) -> Iterator[Mismatch]:
-    """Each figure beside its golden one, from the first of these clips on."""
     for name, figures in found.items():
         for clip, figure in enumerate(figures, first):
             yield Mismatch(name, CLIPS[clip].name, entry.figures[name][clip], figure)

@@ -251,7 +251,6 @@ class _Interrupted(Exception):
 def _differences(
     workload: Workload, first: SpeedTarget, expected: Results, place: SpeedTarget, found: Results
 ) -> Iterable[str]:
-    """A sentence for each column that isn't the same, bit for bit."""
     for name, column in expected.columns.items():
         other = found.columns.get(name)
         if other is None or column.tobytes() != other.tobytes():

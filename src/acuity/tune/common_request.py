@@ -139,7 +139,6 @@ class TuneRequest(SettingsRecord):
                 find_encoder(name)  # raises an error that lists the encoders there are
 
     def stepped(self, encoder: Encoder) -> Encoder:
-        """The encoder with the steps of its quality that are asked for; raises EncoderError."""
         swept = getattr(self, "crf_sweep", None)
         values = [self.crf_min or 0, self.crf_max or 0, *(numbers(swept, "crf_sweep") if swept else ())]
         whole = all(value == int(value) for value in values)
@@ -153,7 +152,6 @@ class TuneRequest(SettingsRecord):
 
     @classmethod
     def from_document(cls, document: dict[str, Any]) -> Self:
-        """The request from its document; raises TypeError for an unknown field."""
         fields: dict[str, Any] = {
             name: tuple(value) if isinstance(value, list) else value for name, value in document.items()
         }
@@ -231,7 +229,6 @@ class TuneRequest(SettingsRecord):
         return Target(value, column=METRICS[self.metric].key or "vmaf", pool=self.pool)
 
     def quality_range(self, encoder: Encoder) -> tuple[float, float] | None:
-        """The values of the quality setting that may be tried; None: all."""
         if self.crf_min is None and self.crf_max is None:
             return None
         least, most = sorted((encoder.best, encoder.worst))

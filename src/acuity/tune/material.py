@@ -73,7 +73,6 @@ def covered(clip: Clip, frames: int) -> dict[str, Any]:
 
 
 def part_notes(clip: Clip) -> list[str]:
-    """A note on an answer that is about the first frames of a source only."""
     if clip.parts is None:
         return []
     end, total = clip.parts[-1].end, clip.info.frames

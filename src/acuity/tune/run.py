@@ -56,7 +56,6 @@ def _workbench(request: TuneRequest, listener: Listener | None) -> Iterator[Work
 
 
 def _per_shot(request: PerShotRequest, bench: Workbench) -> Document:
-    """Choose the quality of each shot, and make the stitched video if asked to."""
     clip = request.clip()
     if request.format == "shell":
         check_script(clip)

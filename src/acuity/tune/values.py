@@ -72,7 +72,6 @@ def size(text: str) -> tuple[int, int]:
 
 
 def byte_count(text: str) -> int:
-    """The number of bytes that a text such as 40M or 1.5GiB says; raises TuneError."""
     match = _BYTES.fullmatch(text.strip())
     if match is None:
         raise TuneError(f"'{shortened(text)}' is no size in bytes: write it as 40M, 1.5G or 40000000")

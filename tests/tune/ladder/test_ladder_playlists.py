@@ -176,7 +176,7 @@ class Shape(NamedTuple):
     rate: int
 
 
-SMALL, LARGE = Shape(160, 96, 25), Shape(640, 360, 50)
+LITTLE, LARGE = Shape(160, 96, 25), Shape(640, 360, 50)
 
 
 class Encoded(NamedTuple):
@@ -212,7 +212,7 @@ def encode(folder: Path, encoder: str, shape: Shape, pixels: str, colour: tuple[
     return Encoded(stream, packets, path.read_text())
 
 
-@pytest.mark.parametrize("shape", [SMALL, LARGE])
+@pytest.mark.parametrize("shape", [LITTLE, LARGE])
 @pytest.mark.parametrize(
     ("encoder", "pixels"),
     [
@@ -235,7 +235,7 @@ def test_the_name_is_the_one_that_ffmpeg_writes(
 
 
 def test_av1_names_its_colour_if_it_is_unusual(tmp_path: Path) -> None:
-    encoded = encode(tmp_path, "libsvtav1", SMALL, "yuv420p10le", PQ)
+    encoded = encode(tmp_path, "libsvtav1", LITTLE, "yuv420p10le", PQ)
     assert codec_string(encoded.stream).endswith("M.10.0.110.09.16.09.0")
     assert codec_string(encoded.stream) in encoded.playlist
 
@@ -243,7 +243,7 @@ def test_av1_names_its_colour_if_it_is_unusual(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("pixels", "shape", "name"),
     [
-        ("yuv420p", SMALL, "hvc1.1.6.L30.90"),
+        ("yuv420p", LITTLE, "hvc1.1.6.L30.90"),
         ("yuv420p", LARGE, "hvc1.1.6.L90.90"),
         ("yuv420p10le", LARGE, "hvc1.2.4.L90.90"),
     ],

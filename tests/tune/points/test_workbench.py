@@ -177,7 +177,7 @@ def test_what_was_used_longest_ago_goes_first(tmp_path: Path) -> None:
 
 _WRITER = """
 import sys
-sys.path.insert(0, {tests!r})
+sys.path[:] = {paths!r}
 from test_workbench import made
 from acuity.tune.points.point import Cache
 cache = Cache({path!r})
@@ -191,9 +191,7 @@ assert not cache.notes, cache.notes
 def test_two_processes_write_at_once(tmp_path: Path) -> None:
     path = str(tmp_path / "c")
     writers = [
-        subprocess.Popen(
-            [sys.executable, "-c", _WRITER.format(tests=str(Path(__file__).parent), path=path, name=name)]
-        )
+        subprocess.Popen([sys.executable, "-c", _WRITER.format(paths=sys.path, path=path, name=name)])
         for name in ("one", "two")
     ]
     assert [writer.wait(60) for writer in writers] == [0, 0]

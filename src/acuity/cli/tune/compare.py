@@ -34,7 +34,6 @@ _COLUMNS: Final = (
 
 
 def _table(document: dict[str, Any]) -> Table:
-    """The rows for people: what each encoder needs, and how much more than the best of its target."""
     least: dict[Any, float] = {}
     for row in document["rows"]:
         if row["ok"]:
@@ -135,7 +134,6 @@ def _html(document: dict[str, Any], arguments: argparse.Namespace) -> str:
 
 
 def _cards(document: dict[str, Any]) -> Iterator[FigureTile]:
-    """The encoder that needs the fewest bits for each target."""
     seen = set()
     for row in document["rows"]:
         if row["ok"] and row["target_vmaf"] is not None and row["target_vmaf"] not in seen:

@@ -56,7 +56,6 @@ def _text(document: dict[str, Any], _: argparse.Namespace) -> str:
 
 
 def _written(package: dict[str, Any] | None) -> list[str]:
-    """The renditions that --encode has made, measured beside predicted."""
     if package is None:
         return []
     rows = [

@@ -153,7 +153,6 @@ def as_json(document: Document, _: argparse.Namespace | None = None) -> str:
 
 
 def _say_notes(notes: Iterable[str]) -> None:
-    """Print notes on stderr, one a line, with settings as options."""
     for note in notes:
         print(f"vmaf-tune: note: {one_line(_SETTING.sub(_option, note))}", file=sys.stderr)
 

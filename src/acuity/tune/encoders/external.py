@@ -50,7 +50,6 @@ _OF_VIDEO: Final = {"b": "b:v"}
 
 
 def program() -> str | None:
-    """The program that ACUITY_FFMPEG names; None if it names none."""
     return os.environ.get(VARIABLE) or None
 
 

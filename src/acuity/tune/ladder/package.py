@@ -71,8 +71,6 @@ class Rendition:
 
 @dataclass(frozen=True, eq=False)
 class Package:
-    """A folder with everything that a player needs."""
-
     folder: str
     renditions: list[Rendition]
     audio: AudioTrack | None

@@ -138,7 +138,6 @@ def hls_multivariant(variants: Iterable[Variant], audio: AudioTrack | None = Non
 
 
 def hls_media(name: str, timeline: SegmentTimes) -> str:
-    """The playlist of one stream's segments, which are in a folder of its name."""
     lines = [
         "#EXTM3U",
         f"#EXT-X-VERSION:{_HLS_VERSION}",
@@ -158,7 +157,6 @@ def hls_media(name: str, timeline: SegmentTimes) -> str:
 
 
 def dash(variants: Sequence[Variant], audio: AudioTrack | None = None) -> str:
-    """The MPD of the variants, over the same segments as the HLS playlists."""
     real = [variant.timeline for variant in variants if not variant.planned]
     seconds = max(variant.timeline.seconds for variant in variants)
     longest = max((timeline.target_seconds for timeline in real), default=None)

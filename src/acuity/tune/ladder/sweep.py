@@ -164,7 +164,6 @@ class Sweep:
     # Between the values of the grid -----------------------------------------------------------------------
 
     def _new(self, wishes: Iterable[Wish | None]) -> list[Wish]:
-        """The wishes that were not tried yet, each once."""
         return list(dict.fromkeys(wish for wish in wishes if wish is not None and wish not in self._tried))
 
     def _towards_target(self, hull: Sequence[MeasuredPoint], target: float) -> Wish | None:

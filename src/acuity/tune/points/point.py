@@ -292,7 +292,6 @@ class Cache(CacheFile):
 
 
 def _packed(point: Point) -> tuple[str, bytes]:
-    """A point as JSON and the bytes of its arrays, which keep every bit."""
     head = {
         **{name: getattr(point, name) for name in _PLAIN},
         "rate": str(point.rate),

@@ -215,7 +215,6 @@ def point_keys(
 
 
 def source_key(clip: Clip, scoring: PointScoring) -> str:
-    """The key of what is encoded and how it is scored, whatever encodes it."""
     return _digest(_source(clip, scoring))
 
 

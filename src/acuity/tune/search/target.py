@@ -82,7 +82,6 @@ class Target:
         return min(tolerance, _NEAR_PERFECT * abs(perfect - self.value))
 
     def figure(self, point: Point) -> float:
-        """The figure of a point that is compared with the target."""
         if self.kind != "quality":
             return point.bitrate_kbps if self.kind == "bitrate" else float(point.bytes)
         if self.column not in point.scores:

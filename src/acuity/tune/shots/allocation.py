@@ -110,7 +110,6 @@ class _Walk:
             heapq.heappush(self._steps, (-slope, shot))
 
     def step(self, budget: float = math.inf) -> bool:
-        """Take the steepest step within the budget; False if there is none."""
         while self._steps:
             slope, shot = heapq.heappop(self._steps)
             choice = self._hulls[shot][self._places[shot] + 1]

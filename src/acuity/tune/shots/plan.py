@@ -161,7 +161,6 @@ class ShotPlan:
         return [[name, value] for name, value in options.items() if name not in apart]
 
     def csv(self) -> str:
-        """A line for each shot, numbered from 1."""
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         rows = [{"shot": number, **shot.document()} for number, shot in enumerate(self.shots, 1)]
@@ -236,7 +235,6 @@ def concat_command(plan: ShotPlan) -> list[str]:
 
 
 def shell_script(plan: ShotPlan) -> str:
-    """A script that encodes the shots and joins them; raises TuneError if the frame rate varies."""
     check_script(plan.clip)
     lines = [
         "#!/bin/sh",

@@ -201,7 +201,6 @@ def _hits(units: Sequence[Shot], count: int) -> list[tuple[Shot, int]]:
 
 
 def _taken(unit: Shot, hits: int, piece: int) -> list[Part]:
-    """Pieces of a unit at even distances, or all of it."""
     if hits * piece >= unit.frames:
         return [unit.part]
     starts = [unit.start + (2 * place + 1) * unit.frames // (2 * hits) - piece // 2 for place in range(hits)]
