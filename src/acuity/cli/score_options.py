@@ -120,13 +120,7 @@ _KINDS: Final[dict[str, dict[str, Any]]] = {
 class _Once(argparse.Action):
     """An option that may not be repeated: argparse's own would drop the first value without a word."""
 
-    def __call__(
-        self,
-        parser: argparse.ArgumentParser,
-        namespace: argparse.Namespace,
-        values: Any,
-        option_string: str | None = None,
-    ) -> None:
+    def __call__(self, parser: Any, namespace: Any, values: Any, option_string: Any = None) -> None:
         if getattr(namespace, self.dest) is not None:
             raise UsageError(given_twice(ACUITY.name(self.dest)))
         setattr(namespace, self.dest, values)
@@ -137,13 +131,7 @@ class _WithoutReference(argparse.Action):
 
     spared: argparse.Action | None = None
 
-    def __call__(
-        self,
-        parser: argparse.ArgumentParser,
-        namespace: argparse.Namespace,
-        values: Any,
-        option_string: str | None = None,
-    ) -> None:
+    def __call__(self, parser: Any, namespace: Any, values: Any, option_string: Any = None) -> None:
         setattr(namespace, self.dest, True)
         if self.spared is not None:
             self.spared.required = False  # argparse looks at it when all words are read

@@ -171,14 +171,23 @@ def _run(
     if (preferred := opened.devices[0].allocate) is not None:
         opening = replace(opening, allocate=preferred)
     decoding = open_decoder(request.decoder, opened.devices)
+    decoded: list[bool] = []  # an entry for each container that is opened
     if (containers := decoding.containers) is not None:
-        if request.decoder != AUTO:
-            containers = _NamedDecoder(request.decoder, containers)
-        opening = replace(opening, containers=containers)
+
+        def noted(*given: Any, **options: Any) -> BaseReader:
+            decoded.append(True)
+            return containers(*given, **options)
+
+        # Pairs whose options are equal share the reading of their reference.
+        opening = replace(opening, containers=containers if request.decoder == AUTO else noted)
     shown = replace(request, display=_display(request, models))
     with _open(request, opening, shown.pairing, beside) as pairing:
-        if isinstance(containers, _NamedDecoder):
-            containers.check()
+        if request.decoder != AUTO and containers is not None and not decoded:
+            raise InputError(
+                to_set("decoder", request.decoder),
+                " has no encoded file to decode: raw video, Y4M and images are read without it, so ",
+                to_omit("decoder"),
+            )
         for metric in wanted.rated:
             measurement.add_feature(metric.spec(pairing.rate))
         choice = None
@@ -342,25 +351,3 @@ def _add_models(measurement: Measurement, request: Request, models: Sequence[str
             continue
         for name, options in model.extractors():
             measurement.add_feature(name, options)
-
-
-class _NamedDecoder:
-    """Opens containers as `containers` does, and remembers whether it opened one."""
-
-    def __init__(self, name: str, containers: Callable[..., BaseReader]) -> None:
-        self._name = name
-        self._containers = containers
-        self._used = False
-
-    def __call__(self, *given: Any, **options: Any) -> BaseReader:
-        self._used = True
-        return self._containers(*given, **options)
-
-    def check(self) -> None:
-        """Called when the videos are open; raises InputError if it has opened none."""
-        if not self._used:
-            raise InputError(
-                to_set("decoder", self._name),
-                " has no encoded file to decode: raw video, Y4M and images are read without it, so ",
-                to_omit("decoder"),
-            )

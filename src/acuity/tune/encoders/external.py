@@ -149,8 +149,7 @@ class ExternalEncoding(Encoding):
         self._tail = bytearray()
         self._container: InputContainer | None = None
         self._packets: queue.Queue[Packet | Exception | None] = queue.Queue(_AHEAD)
-        self._next: Packet | Exception | None = None
-        self._has_next = False
+        self._next: list[Packet | Exception | None] = []  # one that ready() has seen
         self._ended = False
         self._closed = threading.Event()
         self._threads = [
@@ -173,20 +172,17 @@ class ExternalEncoding(Encoding):
             self._child.stdin.close()
 
     def ready(self, seconds: float) -> bool:
-        if self._has_next or self._ended:
-            return True
-        try:
-            self._next = self._packets.get(timeout=seconds)
-        except queue.Empty:
-            return False
-        self._has_next = True
+        if not self._next and not self._ended:
+            try:
+                self._next.append(self._packets.get(timeout=seconds))
+            except queue.Empty:
+                return False
         return True
 
     def receive(self) -> Packet | None:
         if self._ended:
             return None
-        entry = self._next if self._has_next else self._packets.get()
-        self._next, self._has_next = None, False
+        entry = self._next.pop() if self._next else self._packets.get()
         if isinstance(entry, Exception):
             self._ended = True
             raise EncodeFailed(f"{self._label} failed: {self.last_words()}") from entry
