@@ -200,12 +200,6 @@ def test_a_way_of_watching_takes_the_display_of_its_model(cli: Cli, pair: list[s
     }
 
 
-def test_a_named_model_leaves_nothing_to_choose(cli: Cli, pair: list[str]) -> None:
-    ran = cli.acuity(*pair, "--viewing", "tv", "-m", "vmaf_v0.6.1")
-    assert ran.code == 1
-    assert "--viewing: it chooses the model, and --model names one" in ran.err
-
-
 # ---- --metrics ------------------------------------------------------------------------------
 
 
