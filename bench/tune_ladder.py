@@ -23,12 +23,15 @@ import argparse
 import tempfile
 from pathlib import Path
 from typing import NamedTuple
+from unittest.mock import patch
 
 from acuity.tune.clip import Clip, open_clip
 from acuity.tune.encoders import find_encoder
 from acuity.tune.encoders.encoder import EncoderSettings
+from acuity.tune.ladder import ladder
 from acuity.tune.ladder.ladder import Ladder, LadderSample, build_ladder, default_grid
-from acuity.tune.ladder.rungs import choose_rungs, ends, score_at
+from acuity.tune.ladder.rungs import RungChoice, choose_rungs, ends, score_at
+from acuity.tune.ladder.sweep import Sweep, Wish
 from acuity.tune.points.point import PointScoring
 from acuity.tune.points.workbench import Workbench
 from tune_contents import TESTING, TRAINING, write
@@ -60,8 +63,18 @@ def sizes_of(clip: Clip) -> list[tuple[int, int]]:
     return [(2 * round(width * part / 2), 2 * round(height * part / 2)) for part in FRACTIONS]
 
 
-def measured(ladder: Ladder) -> list[LadderSample]:
-    return [sample for sample in ladder.samples if sample.point is not None]
+class WholeGrid(Sweep):
+    """Asks for the whole grid and no more."""
+
+    def next(self) -> list[Wish]:
+        found = [Wish(size, step) for size in self._sizes for step in self._grid]
+        wishes = [wish for wish in found if wish not in self._tried]
+        self._tried.update(wishes)
+        return wishes
+
+
+def measured(found: Ladder) -> list[LadderSample]:
+    return [sample for sample in found.samples if sample.point is not None]
 
 
 def names(rungs: list[LadderSample]) -> list[tuple[int, int | None]]:
@@ -71,8 +84,9 @@ def names(rungs: list[LadderSample]) -> list[tuple[int, int | None]]:
 def compare(bench: Workbench, clip: Clip, settings: EncoderSettings, targets: tuple[float, ...]) -> Row:
     """Build a ladder both ways; points are shared, and counted by the samples that each way asks for."""
     sizes = sizes_of(clip)
-    ours = build_ladder(bench, clip, settings, sizes, targets)
-    whole = build_ladder(bench, clip, settings, sizes, targets, whole=True)
+    ours = build_ladder(bench, clip, settings, sizes, RungChoice(targets))
+    with patch.object(ladder, "Sweep", WholeGrid):
+        whole = build_ladder(bench, clip, settings, sizes, RungChoice(targets))
     bottom, top = ends(whole.hull, targets)
     under = max(
         min(sample.vmaf, max(targets)) - (score_at(ours.hull, sample.bitrate_kbps) or 0.0)
@@ -83,7 +97,7 @@ def compare(bench: Workbench, clip: Clip, settings: EncoderSettings, targets: tu
     return Row(
         sweep=len(sizes) * len(grid) * len(targets),
         grid=len(of_grid),
-        same=names(choose_rungs(of_grid, targets).rungs) == names(whole.renditions),
+        same=names(choose_rungs(of_grid, RungChoice(targets)).rungs) == names(whole.renditions),
         ours=len(measured(ours)),
         under=under,
         rungs=len(whole.renditions),

@@ -29,7 +29,7 @@ from acuity.tune.encoders.encode import PictureForm, open_encoding
 from acuity.tune.encoders.encoded_reader import Feeder
 from acuity.tune.encoders.encoder import EncoderSettings
 from acuity.tune.encoders.encoding import Encoding, end_idle_processes
-from acuity.tune.encoders.output import encode_file
+from acuity.tune.encoders.output import video_file
 from acuity.tune.points.point import Point, measure
 
 NAMES = ("libx264", "libx265", "libsvtav1", "libvpx-vp9")
@@ -108,7 +108,8 @@ def main() -> None:
 def row(clip: Clip, encoder: Encoder, preset: str, rounds: int, folder: Path) -> None:
     settings = EncoderSettings(encoder, preset=preset)
     file = folder / f"{encoder.name}.mkv"
-    points: list[Point] = [encode_file(clip, settings, encoder.default, file)]  # warms up, too
+    with video_file(file, clip, encoder) as sink:  # warms up, too
+        points: list[Point] = [measure(clip, settings, encoder.default, sink=sink)]
     scores: list[float] = []
     encode = seconds(lambda: encode_alone(clip, settings, encoder.default), rounds)
     score = seconds(lambda: scores.append(acuity.score(clip.path, file).score), rounds)

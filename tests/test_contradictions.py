@@ -216,8 +216,6 @@ LINES = {
     "--viewing tv --scale never": "pass --display native or --scale auto",
     "--fps 30": "say their own frame rate: leave out --fps 30",
     "--worst=-1": "argument --worst: '-1' should be a whole number",
-    "--modle vmaf_v0.6.1": "unknown option '--modle'; did you mean '--model'?",
-    "another.mp4": "unexpected argument 'another.mp4': a call scores one encode, so score this one in",
     "-o report.txt": "'report.txt' doesn't say its format: end it with .json, .xml, .csv, .sub, .html",
 }
 

@@ -82,7 +82,6 @@ def engine_build() -> str:
 
 
 def cache_path(name: str) -> str:
-    """The file of that name in the cache folder."""
     return os.path.join(cache_folder(), f"{name}-{_VERSION}.sqlite")
 
 

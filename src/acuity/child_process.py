@@ -78,7 +78,6 @@ class ChildProcess:
         self.child.wait()
 
     def close(self) -> None:
-        """Close the pipes."""
         for file in (self.child.stdin, self.child.stdout):
             with contextlib.suppress(OSError, ValueError):
                 if file is not None:

@@ -47,17 +47,14 @@ class Remedy(NamedTuple):
 
 
 def to_set(name: str, value: str | bool) -> Remedy:
-    """The remedy of giving one setting a value."""
     return Remedy("set", (name,), value)
 
 
 def to_give(*names: str, verb: str = "pass") -> Remedy:
-    """The remedy of giving these settings their values."""
     return Remedy("give", names, verb=verb)
 
 
 def to_omit(*names: str) -> Remedy:
-    """The remedy of leaving these settings out."""
     return Remedy("omit", names)
 
 

@@ -15,7 +15,6 @@ _RGB: Final = {"pred": "mixed", "compression_level": "4"}
 
 
 def grey_png(image: NDArray[np.uint16] | NDArray[np.uint8]) -> bytes:
-    """A grey image of 8 or 16 bits as a PNG file."""
     return _encoded(image, "gray" if image.dtype == np.uint8 else "gray16be", Fraction(1), _GREY, {})
 
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
+import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -27,7 +31,9 @@ from acuity.errors import (
     UnfitPictureError,
     to_set,
 )
-from cli_helpers import FRAMES, environment
+from acuity.measure import BoundarySnapshot, Measurement
+from acuity.scoring.run import AttachCallback
+from cli_helpers import FRAMES, Cli, Ran, environment, moving, y4m
 
 
 def raising(error: BaseException) -> Callable[[], int]:
@@ -117,3 +123,167 @@ def test_a_reader_that_goes_away(module: str, line: list[str]) -> None:
     os.close(write_end)
     assert ran.returncode == 141
     assert ran.stderr == ""
+
+
+# ---- Ctrl-C and SIGTERM: what was measured is kept and marked, and --resume goes on f ----
+
+
+PARTIAL = "partial: 2 of 5 frames"
+HOMES = {"vmaf": "acuity.cli.vmaf", "acuity": "acuity.cli.score"}
+
+
+class Killed:
+    """Runs a command, and sends a signal to it after a number of frames."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, cli: Cli, clips: Path) -> None:
+        self._monkeypatch = monkeypatch
+        self._cli = cli
+        self.videos = str(clips / "ref.y4m"), str(clips / "dis.y4m")
+
+    def __call__(
+        self, program: str, *options: str, after: int | None = 2, number: int = signal.SIGINT, times: int = 1
+    ) -> Ran:
+        def attach(measurement: Measurement, _: int | None) -> None:
+            def kill(at: BoundarySnapshot) -> None:
+                if at.frames_fed == after:
+                    for _ in range(times):
+                        signal.raise_signal(number)
+
+            measurement.boundary.on_frame(kill)
+
+        @contextmanager
+        def embedded(*_: object) -> Iterator[AttachCallback]:
+            yield attach
+
+        self._monkeypatch.setattr(f"{HOMES[program]}.embedded", embedded)
+        return self._cli.score(program, *self.videos, *options)
+
+
+@pytest.fixture
+def killed(monkeypatch: pytest.MonkeyPatch, cli: Cli, clips: Path) -> Iterator[Killed]:
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    yield Killed(monkeypatch, cli, clips)
+    assert {number: signal.getsignal(number) for number in before} == before
+
+
+def timeless(path: Path) -> str:
+    """A report without what depends on time, and without the command that made it."""
+    text = re.sub(r'("(fps|seconds)": |fps=")[^,"]*', r"\1", path.read_text())
+    return re.sub(r'(\bcommand"?[:=] ?)"(\\.|[^"\\])*"', r"\1", text)
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_acuity_keeps_the_frames_done(killed: Killed, tmp_path: Path, number: int, code: int) -> None:
+    out = tmp_path / "out.json"
+    ran = killed("acuity", "-o", str(out), number=number)
+    assert ran.code == code
+    assert f"warning: {PARTIAL}" in ran.out
+    assert "VMAF" in ran.out
+    assert ran.err.splitlines()[-1] == f"acuity: interrupted: --resume {out} goes on from there"
+    report = json.loads(out.read_text())
+    assert [frame["frameNum"] for frame in report["frames"]] == [0, 1]
+    assert report["acuity"]["partial"] == {"frames": 2, "of": FRAMES, "why": "interrupted"}
+    assert "steering" not in report["acuity"]
+    assert list(tmp_path.iterdir()) == [out]
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize("format", ["xml", "json", "csv", "sub"])
+def test_vmaf_keeps_them_too(killed: Killed, tmp_path: Path, format: str, number: int, code: int) -> None:
+    out = tmp_path / "out"
+    ran = killed("vmaf", "-q", f"--{format}", "-o", str(out), number=number)
+    assert ran.code == code
+    assert ran.err.startswith(f"vmaf: warning: {PARTIAL}")
+    assert ran.err.count("\n") == 1
+    text = out.read_text()
+    assert ("partial" in text) is (format in ("xml", "json"))
+    assert "resume" not in text
+    loud = killed("vmaf", number=number)
+    assert "vmaf_v0.6.1: " in loud.err.splitlines()[-1]
+
+
+def test_a_signal_that_comes_twice_at_once_counts_once(killed: Killed, tmp_path: Path) -> None:
+    out = tmp_path / "out.json"
+    assert killed("acuity", "-o", str(out), times=2).code == 130
+    assert json.loads(out.read_text())["acuity"]["partial"]["frames"] == 2
+
+
+def test_a_second_signal_ends_at_once(
+    killed: Killed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("acuity.cli.exits.REPEAT", 0.0)
+    for program in HOMES:
+        ran = killed(program, "-o", str(tmp_path / "out.json"), times=2)
+        assert ran.code == 130
+        assert ran.out == ""
+        assert ran.err.endswith(f"{program}: interrupted\n")
+    assert list(tmp_path.iterdir()) == []
+
+
+# ---- going on ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "options", [[], ["--subsample", "2"], ["--metrics", "psnr,vmaf", "--precision", "max"]]
+)
+def test_going_on_gives_the_whole_report(killed: Killed, tmp_path: Path, options: list[str]) -> None:
+    whole, part = tmp_path / "whole.json", tmp_path / "part.json"
+    assert killed("acuity", *options, "-o", str(whole), after=None).code == 0
+    for after in range(1, FRAMES - 1):
+        assert killed("acuity", *options, "-o", str(part), after=after).code == 130
+        ran = killed("acuity", *options, "--resume", str(part), after=None)  # completes the file itself
+        assert ran.code == 0
+        assert timeless(part) == timeless(whole)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--subsample", "2"], "was measured without --subsample: leave it out, or measure anew\n"),
+        (["-m", "vmaf_v0.6.1neg"], "was measured without --model: leave it out, or measure anew\n"),
+        (["--skip-ref", "1"], "was measured without --skip-ref: leave it out, or measure anew\n"),
+    ],
+)
+def test_refusals_in_the_commands_own_words(
+    killed: Killed, tmp_path: Path, options: list[str], said: str
+) -> None:
+    part = tmp_path / "part.json"
+    killed("acuity", "-o", str(part))
+    ran = killed("acuity", "--resume", str(part), *options, after=None)
+    assert (ran.code, ran.out) == (1, "")
+    assert ran.err.endswith(said)
+    killed("acuity", "--metrics", "psnr", "--metrics", "ssim", "-o", str(part))
+    ran = killed("acuity", "--resume", str(part), after=None)
+    assert "was measured with --metrics psnr,ssim: pass that, or measure anew\n" in ran.err
+
+
+# ---- as processes -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("module", ["vmaf", "main"])
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, -signal.SIGTERM)])
+def test_before_the_first_frame_a_signal_ends_it(
+    module: str, number: signal.Signals, code: int, clips: Path, tmp_path: Path
+) -> None:
+    """A pipe that stays open keeps the command waiting for its first frame until the signal comes."""
+    pipe, dis, out = tmp_path / "pipe.y4m", str(clips / "dis.y4m"), str(tmp_path / "out.json")
+    os.mkfifo(pipe)
+    line = (
+        ["-r", str(pipe), "-d", dis, "-o", out] if module == "vmaf" else ["score", str(pipe), dis, "-o", out]
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-m", f"acuity.cli.{module}", *line],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment(),
+    )
+    with pipe.open("wb") as writer:  # waits until the command has opened its end
+        writer.write(y4m(moving(1))[:-1])
+        writer.flush()
+        process.send_signal(number)
+        _, err = process.communicate(timeout=60)
+    assert process.returncode == code
+    assert number == signal.SIGTERM or err.splitlines()[-1].endswith(": interrupted")
+    assert "Traceback" not in err
+    assert [p.name for p in tmp_path.iterdir()] == ["pipe.y4m"]

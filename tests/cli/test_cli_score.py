@@ -10,9 +10,15 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import av
+import numpy as np
 import pytest
+from av.video.reformatter import Interpolation
 
+import acuity
+from acuity.models.choose import VIEWINGS, models_for_viewing
 from acuity.scoring.report import SCHEMA
+from acuity.video.readers.open import open_video
 from cli_helpers import FRAMES, HEIGHT, WIDTH, Cli, encode, environment, moving, y4m
 from small_model import SVM_TEXT, small_document
 
@@ -144,3 +150,176 @@ def _read_all(descriptor: int) -> str:
         pass
     os.close(descriptor)
     return b"".join(pieces).decode()
+
+
+# ---- `acuity score --viewing` and `--metrics` ----
+
+
+@pytest.fixture
+def version_1(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small models under the names of the real ones, which need pictures larger than these."""
+    folder = tmp_path / "models"
+    folder.mkdir()
+    for viewing in VIEWINGS:
+        for name in models_for_viewing(viewing):
+            (folder / f"{name}.json").write_text(json.dumps(small_document()))
+    monkeypatch.setenv("ACUITY_MODEL_PATH", str(folder))
+
+
+# ---- --viewing ------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("version_1")
+def test_the_way_of_watching_chooses_the_model(cli: Cli, pair: list[str]) -> None:
+    found = document(cli, *pair, "--viewing", "phone")
+    assert found["model"] == "vmaf_v1.0.16_5d0h"
+    assert found["model_chosen_by"] == "viewing"
+    assert found["model_reason"] == (
+        "VMAF v1 for a phone seen from 5 times the height of its display, at the 1620x1080 of a 1080p"
+        " display, at 25 frames a second, a usual rate"
+    )
+    ran = cli.acuity(*pair, "--viewing", "phone")
+    assert "vmaf_v1.0.16_5d0h, scored at 8 bit, filling a 1080p display" in ran.out
+    assert f"vmaf_v1.0.16_5d0h  {found['model_reason']}" in ran.err
+
+
+@pytest.mark.usefixtures("version_1")
+def test_a_way_of_watching_takes_the_display_of_its_model(cli: Cli, pair: list[str]) -> None:
+    found = document(cli, *pair, "--viewing", "tv")
+    assert (found["width"], found["height"], found["input"]["display"]) == (1620, 1080, "1080p")
+    assert [text.endswith("from 54x36 to 1620x1080 with a bicubic filter")
+            for text in found["input"]["conversions"]] == [True, True]  # fmt: skip
+    found = document(cli, *pair, "--viewing", "tv", "--display", "native")
+    assert (found["width"], found["height"], found["input"]["display"]) == (54, 36, "native")
+    notes = {note["code"]: note for note in found["notes"]}
+    assert notes["display"] == {
+        "level": "info",
+        "code": "display",
+        "text": "vmaf_v1.0.16_3d0h is made for a 1080p display, and 54x36 is scored as if it took 3 % of its"
+        " height, pixel for pixel: pass display=1080p to score both videos as they fill it",
+    }
+
+
+# ---- --metrics ------------------------------------------------------------------------------
+
+
+def test_metrics_come_in_one_table(cli: Cli, pair: list[str]) -> None:
+    found = {m["name"]: m for m in document(cli, *pair, "--metrics", "vmaf,psnr")["metrics"]}
+    table = cli.acuity(*pair, "--metrics", "vmaf,psnr").out
+    head, vmaf, psnr = (line.split() for line in table.splitlines() if line.split()[:1] in NAMES)
+    assert head == ["metric", "mean", "harmonic", "worst", "5", "%", "worst"]
+    figures = ("mean", "harmonic_mean", "p5", "min")
+    values = [{**found["vmaf"], **found["vmaf"]["percentiles"]}[name] for name in figures]
+    assert vmaf == ["vmaf", *(f"{value:.2f}" for value in values), "higher", "is", "better"]
+    assert psnr[0] == "psnr"
+    assert psnr[1] == f"{found['psnr']['mean']:.2f}"
+    assert psnr[4:] == ["dB,", "higher", "is", "better"]  # no harmonic mean
+
+
+NAMES = (["metric"], ["vmaf"], ["psnr"])
+
+
+def test_the_document_has_every_metric(cli: Cli, pair: list[str]) -> None:
+    found = document(cli, *pair, "--metrics", "psnr", "--metrics", "vmaf,psnr", "--pool", "p33")
+    psnr, vmaf = found["metrics"]
+    about = ["name", "key", "label", "unit", "better"]
+    assert list(psnr) == [*about, "clip", "min", "max", "mean", "harmonic_mean", "percentiles", "pools"]
+    assert (psnr["name"], psnr["key"], psnr["label"]) == ("psnr", "psnr_y", "psnr")
+    assert (psnr["unit"], psnr["better"], psnr["harmonic_mean"]) == ("dB", "higher", None)
+    assert psnr["mean"] == found["features"]["psnr_y"]["mean"]
+    assert (vmaf["key"], vmaf["label"], vmaf["unit"]) == ("vmaf", "vmaf_v0.6.1", None)
+    assert vmaf["mean"] == found["score"] == found["models"][0]["mean"]
+    assert vmaf["pools"] == found["models"][0]["pools"]
+    assert vmaf["percentiles"] == found["models"][0]["percentiles"]
+
+
+def test_without_vmaf_no_model_is_measured(cli: Cli, pair: list[str]) -> None:
+    found = document(cli, *pair, "--metrics", "psnr", "--per-frame")
+    assert (found["score"], found["models"], found["model"]) == (None, [], None)
+    assert set(found["per_frame"]) == {"frame", "psnr_y", "psnr_cb", "psnr_cr"}
+    assert len(found["per_frame"]["psnr_y"]) == FRAMES
+    named = document(cli, *pair, "--metrics", "psnr", "-m", "vmaf_v0.6.1neg")
+    assert [model["label"] for model in named["models"]] == ["vmaf_v0.6.1neg"]
+
+
+# ---- The pictures that are compared: display, crop, colour and deinterlacing in both  ----
+
+
+EXACT = Interpolation.ACCURATE_RND | Interpolation.BITEXACT
+
+
+@pytest.fixture
+def videos(clips: Path) -> list[str]:
+    return [str(clips / "ref.y4m"), str(clips / "dis.y4m")]
+
+
+def frames(path: str) -> list[av.VideoFrame]:
+    made = []
+    with open_video(path) as reader:
+        for picture in reader:
+            planes = [plane.reshape(-1, WIDTH) for plane in picture.planes]
+            made.append(av.VideoFrame.from_ndarray(np.concatenate(planes), "yuv420p"))
+    return made
+
+
+def raw(path: Path, pictures: list[np.ndarray]) -> Path:
+    path.write_bytes(b"".join(np.ascontiguousarray(picture).tobytes() for picture in pictures))
+    return path
+
+
+@pytest.mark.parametrize("filter", ["bicubic", "lanczos"])
+def test_a_display_is_filled_by_both(cli: Cli, videos: list[str], tmp_path: Path, filter: str) -> None:
+    size = 1620, 1080
+    flags = Interpolation[filter.upper()] | EXACT
+    paths = [
+        raw(
+            tmp_path / f"{i}.yuv", [f.reformat(*size, interpolation=flags).to_ndarray() for f in frames(path)]
+        )
+        for i, path in enumerate(videos)
+    ]
+    truth = acuity.score(*paths, width=size[0], height=size[1], pixel_format="420", bitdepth=8).score
+    found = document(cli, "score", *videos, "--display", "1080p", "--filter", filter)
+    assert found["score"] == truth
+    assert (found["width"], found["height"]) == size
+    assert (found["input"]["display"], found["input"]["filter"]) == ("1080p", filter)
+    assert acuity.score(*videos, display="1080p", filter=filter).score == truth
+    assert found["model_reason"] == "the default for pictures of 1620x1080, the size of a 1080p display"
+    assert "display" not in [note["code"] for note in found["notes"]]
+
+
+def test_the_summary_says_the_display_and_names_the_option(cli: Cli, videos: list[str]) -> None:
+    shown = cli.acuity("score", *videos)
+    assert "pass --display 1080p to score both videos as they fill it" in shown.out
+    shown = cli.acuity("score", *videos, "--display", "auto")
+    assert "vmaf_v0.6.1, scored at 8 bit, filling a 1080p display" in shown.out
+    assert "both are compared at 1620x1080" in shown.err
+
+
+def test_a_crop_is_cut_from_both(cli: Cli, videos: list[str], tmp_path: Path) -> None:
+    lumas = [[f.to_ndarray()[:HEIGHT][2:36, 8:48] for f in frames(path)] for path in videos]
+    paths = [raw(tmp_path / f"{i}.yuv", pictures) for i, pictures in enumerate(lumas)]
+    truth = acuity.score(*paths, width=40, height=34, pixel_format="400", bitdepth=8).score
+    found = document(cli, "score", *videos, "--crop", "40:34:8:2")
+    assert found["score"] == truth
+    assert found["input"]["crop"] == [40, 34, 8, 2]
+    assert acuity.score(*videos, crop="40:34:8:2").score == truth
+    ran = cli.vmaf("-r", videos[0], "-d", videos[1], "--crop", "40:34:8:2")
+    assert float(ran.err.splitlines()[-1].split()[-1]) == pytest.approx(truth, abs=1e-6)
+
+
+def test_vmaf_compares_y4m_as_libvmaf_does(cli: Cli, videos: list[str], tmp_path: Path) -> None:
+    tagged = []
+    for path, tag in zip(videos, ("LIMITED", "FULL"), strict=True):
+        head, body = Path(path).read_bytes().split(b"\n", 1)
+        tagged.append(str(tmp_path / f"{tag}.y4m"))
+        Path(tagged[-1]).write_bytes(head + f" XCOLORRANGE={tag}".encode() + b"\n" + body)
+    plain = cli.vmaf("-r", videos[0], "-d", videos[1]).err.splitlines()
+    told = cli.vmaf("-r", tagged[0], "-d", tagged[1]).err.splitlines()
+    assert told[-1] == plain[-1]
+    assert [line for line in told if "the samples are compared as they are" in line]
+    assert not [line for line in plain if "display" in line]
+    converted = cli.vmaf("-r", tagged[0], "-d", tagged[1], "--colour", "convert").err.splitlines()
+    assert converted[-1] != plain[-1]
+    found = document(cli, "score", *tagged)
+    assert converted[-1] == f"vmaf_v0.6.1: {found['score']:.6f}"
+    assert found["input"]["conversions"] == [f"'{tagged[1]}' is taken from full to limited range"]

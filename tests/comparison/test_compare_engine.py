@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
 from collections.abc import Sequence
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 import pytest
 
+from acuity.cli.exits import INTERRUPTED
+from acuity.comparison import run
 from acuity.comparison.group import MOST_PAIRS, most_pairs
 from acuity.comparison.report import CompareReport
 from acuity.comparison.request import ComparePair, ComparisonRequest
@@ -222,3 +231,148 @@ def test_a_file_that_comes_twice_is_numbered():
 def test_what_cannot_be_compared_is_refused(pairs, scoring, why):
     with pytest.raises(InputError, match=why):
         ComparisonRequest(pairs, scoring)
+
+
+# ---- Remembered pairs: the same digits again, and never an old figure for a changed f ----
+
+
+def _compared(ref: Path, *encodes: Path, remember: bool = True, **settings: object) -> CompareReport:
+    pairs = [ComparePair(str(ref), str(path)) for path in encodes]
+    return compare_videos(ComparisonRequest(pairs, Request("", "", **settings), remember=remember))  # type: ignore[arg-type]
+
+
+def _equal(one: CompareRow, other: CompareRow) -> None:
+    assert one.report is not None
+    assert other.report is not None
+    for name, values in one.report.results.columns.items():
+        np.testing.assert_array_equal(other.report.results.columns[name], values, strict=True)
+    assert one.report.to_dict(per_frame=True, pools=["p5"]) == other.report.to_dict(
+        per_frame=True, pools=["p5"]
+    )
+    assert one.report.notes == other.report.notes
+    assert [note.pieces for note in one.report.notes] == [note.pieces for note in other.report.notes]
+    assert (one.size, one.kbps, one.seconds) == (other.size, other.kbps, other.seconds)
+
+
+def test_a_second_run_has_the_same_digits_without_scoring(tmp_path):
+    ref, dis = container(tmp_path / "ref.mkv", 8), container(tmp_path / "dis.mkv", 7, worse=True)
+    first = _compared(ref, dis, metrics=["vmaf", "psnr"])
+    again = _compared(ref, dis, metrics=["vmaf", "psnr"])
+    assert [row.remembered for row in first.rows + again.rows] == [False, True]
+    assert first.rows[0].report is not None
+    assert first.rows[0].report.warnings  # the encode ends early
+    _equal(first.rows[0], again.rows[0])
+
+
+def test_another_request_is_scored_anew(tmp_path):
+    ref, dis = container(tmp_path / "ref.mkv", 6), container(tmp_path / "dis.mkv", 6, worse=True)
+    _compared(ref, dis)
+    assert not _compared(ref, dis, subsample=2).rows[0].remembered
+    assert not _compared(ref, dis, models=["vmaf_v0.6.1neg"]).rows[0].remembered
+    assert not _compared(ref, dis, remember=False).rows[0].remembered
+    assert _compared(ref, dis, threads=1).rows[0].remembered
+    assert _compared(ref, dis, metrics=["vmaf"]).rows[0].remembered  # the default by its name
+
+
+def test_another_build_of_the_same_version_is_scored_anew(tmp_path, monkeypatch):
+    ref, dis = container(tmp_path / "ref.mkv", 6), container(tmp_path / "dis.mkv", 6, worse=True)
+    _compared(ref, dis)
+    assert _compared(ref, dis).rows[0].remembered
+    monkeypatch.setattr(run, "engine_build", lambda: "another")
+    assert not _compared(ref, dis).rows[0].remembered
+
+
+def test_a_changed_file_never_gets_an_old_figure(tmp_path):
+    ref, dis = container(tmp_path / "ref.mkv", 6), tmp_path / "dis.mkv"
+    container(dis, 6, worse=True)
+    before = dis.stat()
+    old = _compared(ref, dis).rows[0]
+    changed = container(tmp_path / "other.mkv", 6).read_bytes()
+    padded = (
+        changed.ljust(before.st_size, b"\0")[: before.st_size] if len(changed) < before.st_size else changed
+    )
+    dis.write_bytes(padded)
+    os.utime(dis, ns=(before.st_atime_ns, before.st_mtime_ns))
+    new = _compared(ref, dis).rows[0]
+    assert not new.remembered
+    assert new.score != old.score
+
+
+def test_a_damaged_memory_is_noted_and_replaced(tmp_path):
+    ref, dis = container(tmp_path / "ref.mkv", 6), container(tmp_path / "dis.mkv", 6, worse=True)
+    _compared(ref, dis)
+    (file,) = (tmp_path / "cache").glob("compare-*.sqlite")
+    file.write_bytes(b"no database " * 1000)
+    report = _compared(ref, dis)
+    assert report.rows[0].error is None
+    assert not report.rows[0].remembered
+    assert any("damaged" in note for note in report.notes)
+    assert _compared(ref, dis).rows[0].remembered
+
+
+def test_a_copy_of_the_reference_is_known_by_its_digest(tmp_path):
+    ref, dis = container(tmp_path / "ref.mkv", 6), container(tmp_path / "dis.mkv", 6, worse=True)
+    copy = tmp_path / "copy.mkv"
+    copy.write_bytes(ref.read_bytes())
+    for _ in range(2):  # scored, then remembered
+        report = _compared(ref, dis, copy)
+        assert [row.copy for row in report.rows] == [False, True]
+        assert report.to_document()["places"] == {"dis.mkv": 1, "copy.mkv": None}
+
+
+# ---- Ctrl-C in the middle of `acuity compare`: what is finished is printed, and remem ----
+
+
+SECONDS = 60  # after which a process counts as stuck
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_ctrl_c_keeps_what_is_finished(tmp_path: Path) -> None:
+    first = container(tmp_path / "first.mkv", 6)
+    container(tmp_path / "second.mkv", 6)
+    done = container(tmp_path / "done.mkv", 6, worse=True)
+    stalled = tmp_path / "stalled.y4m"
+    os.mkfifo(stalled)
+    (tmp_path / "list.csv").write_text("reference,distorted\nfirst.mkv,done.mkv\nsecond.mkv,stalled.y4m\n")
+    acuity = [sys.executable, "-c", "from acuity.cli.main import main; import sys; sys.exit(main())"]
+    process = subprocess.Popen(
+        [*acuity, "compare", str(tmp_path / "list.csv"), "--json"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    opened: list[BinaryIO] = []
+    # Opening a pipe waits for its reader: the second pair, which begins when the first has ended.
+    opening = threading.Thread(target=lambda: opened.append(stalled.open("wb", 0)), daemon=True)
+    try:
+        opening.start()
+        opening.join(SECONDS)
+        assert opened, "the second pair was never begun"
+        whole = y4m(tmp_path / "whole.y4m", 6, worse=True).read_bytes()
+        opened[0].write(whole[: len(whole) // 2])
+        process.send_signal(signal.SIGINT)
+        out, errors = process.communicate(timeout=SECONDS)
+    finally:
+        process.kill()
+        process.wait()
+        for pipe in opened:
+            pipe.close()
+    assert process.returncode == INTERRUPTED, errors
+    document = json.loads(out)
+    assert document["interrupted"]
+    kept, lost = document["pairs"]
+    assert kept["error"] is None
+    assert kept["status"] == "finished"
+    assert lost["status"] == ("not finished" if lost["score"] is None else "partial")  # it had some frames
+    assert lost["error"] is None
+    assert any("1 of 2 encodes are not finished" in note for note in document["notes"])
+    assert b"interrupted: waiting for the frames under way" in errors
+    assert b"Traceback" not in errors
+    again = subprocess.run(
+        [*acuity, "compare", str(first), str(done), "--json"],
+        capture_output=True,
+        timeout=SECONDS,
+        check=True,
+    )
+    (pair,) = json.loads(again.stdout)["pairs"]
+    assert pair["remembered"]
+    assert pair["score"] == kept["score"]

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+import acuity
+from acuity.comparison.page import INTERRUPTED, NONE_SCORED, compare_pictures, drawn_rows
 from acuity.comparison.report import CompareReport
 from acuity.comparison.request import ComparePair, ComparisonRequest
 from acuity.comparison.run import Comparison, compare_videos
@@ -112,3 +116,110 @@ def test_an_interrupted_comparison_keeps_finished_pairs(tmp_path):
     assert any("1 of 2 encodes are not finished" in note for note in report.all_notes)
     again = compare_videos(ComparisonRequest(pairs))
     assert [row.remembered for row in again.rows] == [True, False]
+
+
+# ---- acuity.compare(): encodes in every form, the digits of score(), and files of all ----
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("call")
+    y4m(made / "ref.y4m", 9)
+    (made / "encodes").mkdir()
+    container(made / "encodes" / "good.mkv", 9, codec="libx264")
+    container(made / "encodes" / "bad.mkv", 9, worse=True)
+    (made / "encodes.csv").write_text("reference,distorted,name\nref.y4m,encodes/bad.mkv,worse one\n")
+    return made
+
+
+def test_every_form_of_encodes(folder: Path) -> None:
+    ref, encodes = folder / "ref.y4m", folder / "encodes"
+    names = ["good.mkv", "bad.mkv"]
+    for given in (encodes, str(encodes / "*.mkv"), [encodes / "bad.mkv", encodes / "good.mkv"]):
+        assert list(acuity.compare(ref, given, remember=False).scores) == names
+    named = acuity.compare(ref, {"b": str(encodes / "bad.mkv")}, remember=False)
+    assert list(named.scores) == ["b"]
+    listed = acuity.compare(folder / "encodes.csv", remember=False)
+    assert list(listed.scores) == ["worse one"]
+
+
+def test_the_digits_of_score_and_errors(folder: Path, tmp_path: Path) -> None:
+    encodes = [folder / "encodes" / "good.mkv", folder / "gone.mkv"]
+    report = acuity.compare(
+        folder / "ref.y4m", encodes, model="vmaf_v0.6.1neg", metrics="psnr", skip=1, remember=False
+    )
+    alone = acuity.score(folder / "ref.y4m", encodes[0], model="vmaf_v0.6.1neg", metrics="psnr", skip=1)
+    assert report.scores == {"good.mkv": alone.score if alone.models else alone.metrics["psnr"]}
+    assert list(report.errors) == ["gone.mkv"]
+    assert "1 failed" in str(report)
+    for name in ("out.json", "out.csv", "out.html"):
+        report.write(tmp_path / name)
+    assert json.loads((tmp_path / "out.json").read_text())["schema"] == "acuity.compare/1"
+    with pytest.raises(acuity.OutputError, match=r"end it with \.html, \.json or \.csv, or pass format="):
+        report.write(tmp_path / "out.txt")
+
+
+def test_a_part_has_its_own_bitrate_and_not_that_of_a_list(tmp_path: Path) -> None:
+    ref = container(tmp_path / "ref.mkv", 20)
+    container(tmp_path / "dis.mkv", 20, worse=True)
+    (tmp_path / "list.csv").write_text("distorted,bitrate\ndis.mkv,7\n")
+    whole = acuity.compare(ref, tmp_path / "list.csv", remember=False)
+    part = acuity.compare(ref, tmp_path / "list.csv", remember=False, frames=5)
+    assert whole.rows[0].kbps == 7.0
+    assert part.rows[0].kbps is not None
+    assert part.rows[0].kbps > 7.0
+    said = "bitrates are those of the frames that are scored, sizes are of whole files"
+    assert said not in whole.all_notes
+    assert said in part.all_notes
+    nothing = acuity.compare(ref, tmp_path / "list.csv", remember=False, frames=5, align="auto")
+    assert any(note.startswith("no bitrate of dis.mkv: ") for note in nothing.all_notes)
+
+
+# ---- The pictures of a comparison's page: which frames of which encodes, and why ther ----
+
+
+FRAMES = 10
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> CompareReport:
+    folder = tmp_path_factory.mktemp("pictures")
+    y4m(folder / "ref.y4m", FRAMES)
+    container(folder / "good.mkv", FRAMES, codec="libx264")
+    container(folder / "bad.mkv", FRAMES, worse=True)
+    (folder / "broken.mkv").write_bytes(b"no video")
+    encodes = [folder / name for name in ("bad.mkv", "good.mkv", "broken.mkv")]
+    return acuity.compare(folder / "ref.y4m", encodes, remember=False)
+
+
+def test_the_worst_frames_and_those_that_differ(report: CompareReport) -> None:
+    pictures, reason = compare_pictures(report, Request("", ""), 4)
+    assert reason is None
+    names = [drawn_rows(report)[picture.series].name for picture in pictures]
+    assert names == ["bad.mkv", "bad.mkv", "good.mkv", "bad.mkv"]
+    worst = report.analysis.differences[0].worst[0]
+    assert [picture.frame for picture in pictures[2:]] == [worst.frame] * 2
+    assert pictures[2].score - pictures[3].score == pytest.approx(worst.difference)
+    assert f"Differs most from bad.mkv, which has VMAF {pictures[3].score:.2f}. " in pictures[2].description
+    assert len({picture.frame for picture in pictures}) == 3
+    bad = next(row.report for row in report.rows if row.name == "bad.mkv")
+    assert bad is not None
+    scores = dict(zip(bad.results.frames, bad.results.columns[bad.scores[0]].tolist(), strict=True))
+    assert [picture.score for picture in pictures if picture.series == 1] == [
+        scores[picture.frame] for picture in pictures if picture.series == 1
+    ]
+
+
+def test_reasons(report: CompareReport, tmp_path: Path) -> None:
+    none = CompareReport([row for row in report.rows if row.report is None], 1.0)
+    assert compare_pictures(none, Request("", ""), 4) == ([], NONE_SCORED)
+    stopped = replace(report, interrupted=True)
+    assert compare_pictures(stopped, Request("", ""), 4) == ([], INTERRUPTED)
+    y4m(tmp_path / "ref.y4m", FRAMES)
+    psnr = acuity.compare(tmp_path / "ref.y4m", [tmp_path / "ref.y4m"], metrics=["psnr"], remember=False)
+    pictures, reason = compare_pictures(psnr, Request("", ""), 4)
+    assert pictures == []
+    assert reason is not None
+    assert "no model was scored" in reason
+    same = acuity.compare(tmp_path / "ref.y4m", [tmp_path / "ref.y4m"], remember=False)
+    assert "identical" in str(compare_pictures(same, Request("", ""), 4)[1])

@@ -11,8 +11,7 @@ from acuity.cli.tune import main
 from acuity.tune.clip import open_clip
 from acuity.tune.encoders import find_encoder
 from acuity.tune.encoders.encoder import EncoderSettings
-from acuity.tune.points.cache import Cache
-from acuity.tune.points.point import PointScoring, measure
+from acuity.tune.points.point import Cache, PointScoring, measure
 from acuity.tune.points.workbench import Workbench
 from emulated_card import needs_compiler
 from fake_cuda import FakeCuda, fake_cards

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -10,8 +11,11 @@ from typing import Any
 import av
 import numpy as np
 
+from acuity.tune.clip import Clip
 from acuity.tune.encoders import find_encoder
 from acuity.tune.encoders.encoder import EncoderSettings
+from acuity.tune.encoders.output import video_file
+from acuity.tune.points.point import Point, measure
 
 IN_PROCESS = ("libx264", "libx265", "libsvtav1", "libvpx-vp9")
 FAST = {"libx264": "veryfast", "libx265": "ultrafast", "libsvtav1": "10", "libvpx-vp9": "fast"}
@@ -96,3 +100,12 @@ def write_video(
                 file.mux(tone.encode(samples))
             file.mux(tone.encode(None))
     return path
+
+
+def encode_file(
+    clip: Clip, settings: EncoderSettings, quality: float, out: str | Path, *, overwrite: bool = False
+) -> Point:
+    """Encode a clip into a file with all that belongs to it, and measure it in the same pass."""
+    with video_file(out, clip, settings.encoder, overwrite=overwrite) as file:
+        point = measure(clip, settings, quality, sink=file)
+    return replace(point, notes=(*point.notes, *file.notes))

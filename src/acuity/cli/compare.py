@@ -25,7 +25,6 @@ from typing import Any, Final
 
 from acuity.cli.exits import FAILED, OK, STRICT, Interruptible, interruptible
 from acuity.cli.getopt import UsageError, whole
-from acuity.cli.page_pictures import COMPARE_HELP, MOST, drawn_comparison
 from acuity.cli.score_options import (
     GROUPS,
     add_entries,
@@ -36,7 +35,7 @@ from acuity.cli.score_options import (
     format_by,
     scoring_request,
 )
-from acuity.cli.scoring import check_target, spare
+from acuity.cli.scoring import COMPARE_HELP, MOST, check_target, drawn_comparison, spare
 from acuity.cli.terminal.progress import for_people
 from acuity.cli.terminal.style import Style, count
 from acuity.comparison.encoder_curves import EncoderRate
@@ -162,7 +161,6 @@ def exit_code(report: CompareReport, *, strict: bool) -> int:
 
 
 def _check_combinations(arguments: argparse.Namespace) -> None:
-    """Refuse options that contradict each other, or do nothing."""
     check_needs(arguments)
     if arguments.json and arguments.csv:
         raise UsageError("argument --csv: --json is printed in its place: leave one of them out")
@@ -197,7 +195,6 @@ def _answer(report: CompareReport, arguments: argparse.Namespace) -> list[str]:
 
 
 def _say_failures(report: CompareReport) -> None:
-    """Print on stderr what the table would say."""
     for row in report.rows:
         if (said := row.spelled(ACUITY.spell)) is not None:
             print(f"acuity: {one_line(row.name)}: {one_line(said)}", file=sys.stderr)

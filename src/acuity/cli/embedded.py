@@ -8,14 +8,13 @@ import os
 import secrets
 import signal
 import sys
-import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from types import FrameType
 from typing import TYPE_CHECKING, Final
 
-from acuity.cli.exits import told
+from acuity.cli.exits import handled, told
 from acuity.cli.getopt import Flag, UsageError, amount, whole
 from acuity.text import one_line
 
@@ -31,13 +30,10 @@ FOREVER: Final = math.inf
 
 _TOKEN_VARIABLE: Final = "ACUITY_MCP_TOKEN"
 _TOKEN_BYTES: Final = 24  # of randomness
-_SIGNALS: Final = (signal.SIGTERM, signal.SIGHUP)
 
 
 @dataclass(slots=True)
 class EmbeddedOptions:
-    """The transports of the server, and how long it waits and stays."""
-
     sse: int | None = None
     uds: str | None = None
     stdio: bool = False
@@ -107,7 +103,7 @@ def embedded(program: str, wanted: EmbeddedOptions) -> Iterator[AttachCallback |
 
     check_installed()  # before a video is opened
     with ExitStack() as stack:
-        stack.enter_context(_ending_on_signals())
+        stack.enter_context(handled((signal.SIGTERM, signal.SIGHUP), _end))
         pair = stack.enter_context(_claimed()) if wanted.stdio else None
         http_port = wanted.http_port
         config, fragment = _config(wanted)  # refuses an unreadable token before anything is opened
@@ -234,23 +230,6 @@ def _claimed() -> Iterator[tuple[int, int]]:
             os.close(number)
 
 
-@contextmanager
-def _ending_on_signals() -> Iterator[None]:
-    """Turn signals that would end the process at once into an orderly end, which removes socket files."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def end(number: int, _: FrameType | None) -> None:
-        raise SystemExit(128 + number)
-
-    before = {
-        number: signal.signal(number, end)
-        for number in _SIGNALS
-        if signal.getsignal(number) is not signal.SIG_IGN
-    }
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+def _end(number: int, _: FrameType | None) -> None:
+    """Make a signal that would end the process at once an orderly end, which removes socket files."""
+    raise SystemExit(128 + number)

@@ -12,8 +12,8 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from types import FrameType
 from typing import Any, Final, Protocol
 
@@ -143,12 +143,8 @@ def interruptible() -> Iterator[Callable[[Interruptible], None]]:
     signal came.
     """
     running: list[Interruptible] = []
-    before: dict[int, Any] = {}
     code, since = OK, 0.0
-
-    def restore() -> None:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+    handlers = ExitStack()
 
     def end(number: int, _: FrameType | None) -> None:
         nonlocal code, since
@@ -157,33 +153,36 @@ def interruptible() -> Iterator[Callable[[Interruptible], None]]:
         if not code and running and running[-1].interrupt():
             code, since = 128 + number, time.monotonic()
         else:
-            restore()
+            handlers.close()
             signal.raise_signal(number)
 
-    if threading.current_thread() is threading.main_thread():
-        for number in _ENDING:
-            if signal.getsignal(number) is not signal.SIG_IGN:  # as in a job in the background
-                before[number] = signal.signal(number, end)
-    try:
+    with handlers:
+        handlers.enter_context(handled(_ENDING, end))
         yield running.append
-    finally:
-        restore()
     if code:
         raise SystemExit(code)
 
 
-@contextmanager
-def terminable() -> Iterator[None]:
+def terminable() -> AbstractContextManager[None]:
     """Make SIGTERM end the block as Ctrl-C does, so that no file is left."""
-    before: Any = None
-    main = threading.current_thread() is threading.main_thread()
-    if main and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
-        before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    return handled((signal.SIGTERM,), signal.default_int_handler)
+
+
+@contextmanager
+def handled(
+    signals: Iterable[signal.Signals], handler: Callable[[int, FrameType | None], Any]
+) -> Iterator[None]:
+    """Have the signals handled so in the block, but for those that are ignored, as in background jobs."""
+    before: dict[int, Any] = {}
+    if threading.current_thread() is threading.main_thread():
+        for number in signals:
+            if signal.getsignal(number) is not signal.SIG_IGN:
+                before[number] = signal.signal(number, handler)
     try:
         yield
     finally:
-        if before is not None:
-            signal.signal(signal.SIGTERM, before)
+        for changed, usual in before.items():
+            signal.signal(changed, usual)
 
 
 def spare_threads() -> None:

@@ -35,8 +35,6 @@ _MOST_LINES: Final = 100_000
 
 
 class ListedPair(NamedTuple):
-    """A line of the list."""
-
     line: int
     reference: str
     distorted: str
@@ -68,7 +66,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _check_name(output: str) -> None:
-    """Refuse a name that promises another format."""
     base, ending = os.path.splitext(output)
     if ending.lower() in _OTHER_FORMATS:
         raise UsageError(

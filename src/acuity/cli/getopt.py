@@ -28,8 +28,6 @@ class UsageError(Exception):
 
 
 class Flag(NamedTuple):
-    """One option: its names, its value and its meaning."""
-
     long: str  # in libvmaf's spelling, with underscores
     help: str
     short: str = ""
@@ -200,7 +198,6 @@ def _whole(text: str) -> int:
 
 
 def one_of(*choices: str) -> Callable[[str], str]:
-    """A parser that accepts only these words."""
 
     def parse(text: str) -> str:
         if text not in choices:

@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, Final
 
 from acuity.cli.exits import OK
 from acuity.cli.getopt import UsageError
-from acuity.cli.page_pictures import PAGE, WITHOUT_PAGE
-from acuity.cli.scoring import spare
+from acuity.cli.scoring import PAGE, WITHOUT_PAGE, spare
 from acuity.errors import InputError, OutputError
 from acuity.report.read_report import ReadReport, read_report
 from acuity.report.write import SHOWN, check_output, write_report

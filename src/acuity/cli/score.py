@@ -30,9 +30,8 @@ from typing import Final
 
 from acuity.cli.embedded import embedded
 from acuity.cli.exits import interruptible
-from acuity.cli.page_pictures import drawn_entries
 from acuity.cli.score_options import check_pools, configure, embedding, report_format, request, videos
-from acuity.cli.scoring import check_target, exit_code, say, score_with
+from acuity.cli.scoring import check_target, drawn_entries, exit_code, say, score_with
 from acuity.cli.terminal.progress import for_people
 from acuity.cli.terminal.score_plot import clip_seconds, plot, score_plot
 from acuity.cli.terminal.style import Style, clock, columns, count, wrapped_columns

@@ -9,11 +9,11 @@ from typing import Any, Final, TypeAlias
 
 from acuity.cli.embedded import OPTIONS, EmbeddedOptions
 from acuity.cli.getopt import BARE, Flag, UsageError, given_twice, whole
-from acuity.cli.page_pictures import HELP, MOST, PAGE, WITHOUT_PAGE
+from acuity.cli.scoring import HELP, MOST, PAGE, WITHOUT_PAGE
 from acuity.cli.terminal.graphics import plot_way
 from acuity.errors import InputError, OutputError
 from acuity.models.choose import AUTO, VIEWINGS
-from acuity.scoring.fronts import ACUITY, sentence
+from acuity.scoring.fronts import ACUITY, Front, sentence
 from acuity.scoring.metrics import METRICS
 from acuity.scoring.request import (
     DIFFERENT,
@@ -29,6 +29,7 @@ from acuity.scoring.request import (
     frame_rate,
     tiny_fault,
 )
+from acuity.scoring.setting import Setting
 from acuity.text import shortened
 from acuity.video.picture import DEPTHS, LAYOUTS
 
@@ -79,7 +80,6 @@ def entry(*names: str, help: str, **settings: Any) -> Entry:
 
 
 def _for_agents(flag: Flag) -> Entry:
-    """An option that both commands have."""
     name = f"--{flag.long.replace('_', '-')}"
     if not flag.value:
         return entry(name, help=flag.help)
@@ -93,21 +93,26 @@ def _for_agents(flag: Flag) -> Entry:
 
 
 def _option(name: str) -> Entry:
-    """The option for a setting of the request, with its choices and help."""
     setting, (short, changes) = SETTINGS[name], _CHANGES.get(name, ("", {}))
-    made: dict[str, Any] = {"help": ACUITY.help(name), "dest": name, **_KINDS[setting.kind]}
+    made: dict[str, Any] = {"help": ACUITY.help(name)}
     if setting.kind == "integer":
         made["type"] = typed(whole(int(setting.minimum or 0)))
     if setting.group == TINY and setting.kind != "boolean":
         made["action"] = _Once
-    names = ([f"-{short}"] if short else []) + [f"--{ACUITY.name(name)}"]
-    return tuple(names), {**made, **changes}
+    return setting_entry(name, setting, ACUITY, short, {**made, **changes})
+
+
+def setting_entry(name: str, about: Setting, front: Front, letter: str, changes: dict[str, Any]) -> Entry:
+    """The option for a setting of a request; `changes` are arguments for argparse besides the usual ones."""
+    names = (*([f"-{letter}"] if letter else []), f"--{front.name(name)}")
+    return names, {"dest": name, **_KINDS[about.kind], **changes}
 
 
 _KINDS: Final[dict[str, dict[str, Any]]] = {
     "boolean": _SWITCH,
     "array": {"action": "append", "metavar": "SPEC"},
     "integer": {"metavar": "N"},
+    "number": {"metavar": "X"},
     "string": {"metavar": "WORD"},
 }
 
@@ -115,13 +120,7 @@ _KINDS: Final[dict[str, dict[str, Any]]] = {
 class _Once(argparse.Action):
     """An option that may not be repeated: argparse's own would drop the first value without a word."""
 
-    def __call__(
-        self,
-        parser: argparse.ArgumentParser,
-        namespace: argparse.Namespace,
-        values: Any,
-        option_string: str | None = None,
-    ) -> None:
+    def __call__(self, parser: Any, namespace: Any, values: Any, option_string: Any = None) -> None:
         if getattr(namespace, self.dest) is not None:
             raise UsageError(given_twice(ACUITY.name(self.dest)))
         setattr(namespace, self.dest, values)
@@ -132,13 +131,7 @@ class _WithoutReference(argparse.Action):
 
     spared: argparse.Action | None = None
 
-    def __call__(
-        self,
-        parser: argparse.ArgumentParser,
-        namespace: argparse.Namespace,
-        values: Any,
-        option_string: str | None = None,
-    ) -> None:
+    def __call__(self, parser: Any, namespace: Any, values: Any, option_string: Any = None) -> None:
         setattr(namespace, self.dest, True)
         if self.spared is not None:
             self.spared.required = False  # argparse looks at it when all words are read
@@ -220,7 +213,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def add_videos(parser: argparse.ArgumentParser) -> argparse.Action:
-    """Add the two videos; returns the argument of the distorted one."""
     parser.add_argument("reference", metavar="REF", help="the original")
     return parser.add_argument("distorted", metavar="DIS", help="the version to judge")
 
@@ -262,7 +254,6 @@ def check_needs(arguments: argparse.Namespace) -> None:
 
 
 def _check_combinations(arguments: argparse.Namespace) -> None:
-    """Refuse options that contradict each other, or do nothing."""
     check_needs(arguments)
     if arguments.plot and (arguments.quiet or arguments.json):
         name = "--json" if arguments.json else "--quiet"
@@ -274,13 +265,11 @@ def _check_combinations(arguments: argparse.Namespace) -> None:
 
 
 def request(arguments: argparse.Namespace) -> Request:
-    """The request of `acuity score`; raises errors before a file is opened."""
     _check_combinations(arguments)
     return scoring_request(arguments)
 
 
 def scoring_request(arguments: argparse.Namespace) -> Request:
-    """The request that the options of a command make, whichever of them it has."""
     if arguments.size is not None and (arguments.width or arguments.height):
         raise UsageError("argument --size: it is the width and the height: leave out --width and --height")
     if arguments.viewing and arguments.models and AUTO not in arguments.models:
@@ -312,7 +301,6 @@ def embedding(arguments: argparse.Namespace) -> EmbeddedOptions:
 
 
 def report_format(arguments: argparse.Namespace) -> str:
-    """The format of the report; refuses pictures that it has no place for."""
     from acuity.report import format_of
     from acuity.report.precision import parse_precision
 

@@ -96,7 +96,6 @@ def run(arguments: argparse.Namespace) -> int:
 def _table(
     rows: Sequence[SelftestRow], beside: Mapping[str, Mismatch], libvmaf: Libvmaf | None, style: Style
 ) -> list[str]:
-    """A line for each extractor or model, on all backends with the same result."""
     alike: dict[tuple[str, str], list[SelftestRow]] = {}
     for name in dict.fromkeys(row.entry.name for row in rows):
         for row in rows:
@@ -136,7 +135,6 @@ def _backends(names: Iterable[str]) -> str:
 
 
 def _summaries(rows: Sequence[SelftestRow]) -> list[str]:
-    """A sentence for each backend."""
     sentences = []
     for engine in dict.fromkeys(row.engine for row in rows):
         own = [row for row in rows if row.engine == engine]
@@ -163,7 +161,6 @@ def _about_libvmaf(libvmaf: Libvmaf | None, beside: Mapping[str, Mismatch]) -> l
 
 
 def _unchecked(entries: Iterable[Unusable]) -> list[str]:
-    """A sentence for each reason."""
     names: dict[str, list[str]] = {}
     for entry in entries:
         names.setdefault(entry.reason, []).append(entry.name)

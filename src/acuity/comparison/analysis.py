@@ -85,7 +85,6 @@ def _is_copy(row: CompareRow) -> bool:
 
 
 def _known(row: CompareRow) -> Frames:
-    """The frames that a row has a figure of, in order."""
     if row.report is None or row.column is None:
         return np.empty(0, np.int64)
     results = row.report.results
@@ -132,7 +131,6 @@ class Analysis:
     rankings: list[RankedRows]  # of each reference
 
     def of(self, reference: str) -> list[Standing]:
-        """The standings of one reference."""
         return [standing for standing in self.standings if standing.row.reference == reference]
 
     def basis(self, reference: str) -> str | None:
@@ -186,7 +184,6 @@ Between = Callable[[int, int], Difference | None]  # of two ranked rows, by thei
 
 
 def _differences(ranking: RankedRows, lower_is_better: bool) -> Between:
-    """The difference of two ranked rows of a reference, each computed once."""
     rows = [
         EncodeFigures(row.name, row.report, row.column) for row in ranking.rows if row.report and row.column
     ]

@@ -63,7 +63,6 @@ def run_comparison(
 
 
 def _about_rates(rows: list[CompareRow]) -> Iterator[str]:
-    """Notes on the bitrates where only a part of the frames is scored."""
     yield "bitrates are those of the frames that are scored, sizes are of whole files"
     if unknown := [row.name for row in rows if row.kbps is None and row.report is not None]:
         yield f"no bitrate of {listed(unknown)}: which packets have the frames that are scored isn't known"
@@ -98,7 +97,6 @@ def check_scoring(scoring: Request) -> None:
 
 
 def _completed(row: CompareRow, find: Finder, kbps: float | None) -> CompareRow:
-    """The row with its encoder, and with the bitrate that a list gives."""
     info: dict[str, Any] | None = None if row.report is None else row.report.input.get("distorted")
     encoder = row.encoder or find(row.distorted, info)
     return replace(row, encoder=encoder, kbps=row.kbps if kbps is None else kbps)

@@ -80,8 +80,6 @@ class Difference(NamedTuple):
 
 
 class EncodeFigures(NamedTuple):
-    """One encode's figures of a column."""
-
     name: str
     report: ScoreReport
     column: str
@@ -162,7 +160,6 @@ def _paired(a: EncodeFigures, b: EncodeFigures) -> tuple[NDArray[np.int64], Floa
 
 
 def _rate(report: ScoreReport) -> float:
-    """Frames a second, from the times of the frames."""
     frames = report.results.frames
     first, last = (report.time_of(frame) for frame in (frames[0], frames[-1]))
     if first is None or last is None or last <= first:

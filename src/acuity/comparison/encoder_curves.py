@@ -91,7 +91,6 @@ def _crossing(percent: float | None, score: float | None) -> str:
 
 
 def _means(found: Sequence[EncoderRate]) -> list[EncoderRate]:
-    """The means over all references of which a BD-rate is known."""
     means = []
     for encoder, anchor in dict.fromkeys((entry.encoder, entry.against) for entry in found):
         rates = [

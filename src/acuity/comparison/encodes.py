@@ -34,7 +34,6 @@ _URL: Final = re.compile(r"[a-z][a-z0-9+.-]+://", re.IGNORECASE)
 
 
 def is_list(path: str) -> bool:
-    """Whether a file is a list of encodes, by its name."""
     return os.path.splitext(path)[1].lower() in _READERS
 
 
@@ -157,7 +156,6 @@ _READERS: Final = {".csv": _csv_rows, ".tsv": _csv_rows, ".yaml": _yaml_rows, ".
 
 
 def _entry(path: str, where: str, row: Mapping[str, str]) -> ComparePair:
-    """The encode of a row; its reference is empty if the row names none."""
     given = {title: text for title, value in row.items() if (text := value.strip())}
     if "distorted" not in given:
         raise InputError(f"{where} names no distorted video: add its path")
@@ -195,8 +193,6 @@ _REFERENCE: Final = "'{}' is the reference, and is not compared with itself"
 
 
 class Encodes(NamedTuple):
-    """The pairs to compare, and notes on what was left out."""
-
     pairs: list[ComparePair]
     notes: list[str]
 
@@ -279,7 +275,6 @@ def _in_folder(folder: str, notes: list[str]) -> list[str]:
 
 
 def _others(folder: str, names: Sequence[str]) -> Iterator[str]:
-    """Notes on what a folder holds besides files."""
     folders = [name for name in names if os.path.isdir(os.path.join(folder, name))]
     if folders:
         yield f"'{folder}': folders in it are not searched: {', '.join(map(quoted, folders))}"

@@ -12,23 +12,19 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from acuity.comparison.request import ComparePair, ComparisonRequest
 from acuity.errors import AcuityError, ClosedError
 from acuity.measure.crew import Crew
+from acuity.measure.measurement import Measurement
+from acuity.scoring.report import ScoreReport
+from acuity.scoring.request import Request
 from acuity.scoring.run import SharedRun, run_request
 from acuity.video.pairs.pair_options import AUTO
-from acuity.video.readers.open import RawGeometry, open_as, says_its_size
+from acuity.video.readers.open import OpenOptions, RawGeometry, open_as, says_its_size
+from acuity.video.readers.reader import BaseReader
 from acuity.video.readers.shared import SharedReader
-
-if TYPE_CHECKING:
-    from acuity.comparison.request import ComparePair, ComparisonRequest
-    from acuity.measure.measurement import Measurement
-    from acuity.scoring.report import ScoreReport
-    from acuity.scoring.request import Request
-    from acuity.video.readers.open import OpenOptions
-    from acuity.video.readers.reader import BaseReader
-
 
 # Threads that decode a reference: each holds a picture, and the encodes need cores too.
 _MOST_THREADS: Final = 8

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from acuity import __version__
 from acuity.comparison.analysis import Analysis, analyse
@@ -15,11 +15,9 @@ from acuity.comparison.row import FAILED, NOT_FINISHED, PARTIAL, CompareRow
 from acuity.comparison.tables import csv_text
 from acuity.errors import OutputError, Remedy, to_give
 from acuity.report.document import plain
+from acuity.report.page.page_document import PagePicture
 from acuity.report.write import write_document
 from acuity.video.notes import Level
-
-if TYPE_CHECKING:
-    from acuity.report.page.page_document import PagePicture
 
 SCHEMA: Final = "acuity.compare/1"
 
@@ -142,8 +140,6 @@ class CompareReport:
 
 
 class Extras(NamedTuple):
-    """The parts of a file besides the comparison itself."""
-
     pools: Sequence[str] = ()
     command: str | None = None
     spell: Callable[[Remedy], str] = Remedy.plain

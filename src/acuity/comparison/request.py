@@ -14,8 +14,6 @@ from acuity.video.source import STDIN
 
 
 class ComparePair(NamedTuple):
-    """An encode and its reference."""
-
     reference: str
     distorted: str
     name: str = ""  # in tables and reports; empty: made from the file's name
@@ -45,7 +43,6 @@ class ComparisonRequest:
         object.__setattr__(self, "pairs", distinct(self.pairs))
 
     def of(self, pair: ComparePair) -> Request:
-        """The request that scores one pair, as `acuity score` would."""
         return replace(self.scoring, reference=pair.reference, distorted=pair.distorted)
 
 

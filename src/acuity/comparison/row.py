@@ -6,15 +6,13 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from acuity.errors import AcuityError, Remedy
 from acuity.report.document import plain
 from acuity.scoring.report import ScoreReport
+from acuity.scoring.request import Request
 from acuity.video.notes import Note
-
-if TYPE_CHECKING:
-    from acuity.scoring.request import Request
 
 FINISHED: Final = "finished"
 PARTIAL: Final = "partial"  # interrupted, with the figures of the frames before
@@ -74,7 +72,6 @@ class CompareRow:
 
     @property
     def partial(self) -> bool:
-        """Whether the figures are those of the frames before an interruption."""
         return self.report is not None and self.report.partial is not None
 
     @property
@@ -85,7 +82,6 @@ class CompareRow:
 
     @property
     def ranked(self) -> bool:
-        """Whether there is a score to rank it by."""
         return self.score is not None and not math.isnan(self.score)
 
     def to_document(

@@ -14,24 +14,22 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from acuity.cache_file import CacheFile, cache_path, engine_build
 from acuity.comparison.group import PairRun, ReferenceGroup, most_pairs, reads_twice
 from acuity.comparison.report import CompareReport
+from acuity.comparison.request import ComparisonRequest
 from acuity.comparison.row import CompareRow, is_part, with_rate
 from acuity.errors import AcuityError
+from acuity.measure.feed import ProgressCallback
 from acuity.models.choose import model_digests
 from acuity.scoring.kept_report import can_be_kept, packed, unpacked
+from acuity.scoring.report import ScoreReport
+from acuity.scoring.request import Request
 from acuity.scoring.resume import asked
 from acuity.scoring.run import WantedMetrics
 from acuity.video.local_file import Identity, file_digest, identity, local_size
-
-if TYPE_CHECKING:
-    from acuity.comparison.request import ComparisonRequest
-    from acuity.measure.feed import ProgressCallback
-    from acuity.scoring.report import ScoreReport
-    from acuity.scoring.request import Request
 
 
 def _of_packets(path: str, scoring: Request) -> tuple[int, float] | None:
@@ -126,7 +124,6 @@ class Comparison:
             self._rows[run.index] = with_rate(replace(self._row(run), report=run.report, remembered=True))
 
     def _groups(self) -> Iterator[list[PairRun]]:
-        """The pairs that are to be scored, by reference, a few at a time."""
         by_reference: dict[str, list[PairRun]] = {}
         for run in (run for run in self._runs if not run.finished):
             by_reference.setdefault(run.pair.reference, []).append(run)
@@ -234,7 +231,6 @@ class ComparisonCache:
         return PairKey(hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest(), files, same)
 
     def find(self, key: PairKey | None, request: Request) -> ScoreReport | None:
-        """The report of an earlier run."""
         return None if key is None else self._cache.entry(key.key, partial(unpacked, request))
 
     def keep(self, key: PairKey | None, report: ScoreReport) -> None:
@@ -261,7 +257,6 @@ def _asked(request: Request) -> dict[str, Any]:
 
 
 def _libraries() -> dict[str, str]:
-    """The versions of the libraries that decode and convert."""
     found = {}
     for name in ("av", "numpy"):
         try:

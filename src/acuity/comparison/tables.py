@@ -22,8 +22,6 @@ _UNITS: Final = ("B", "kB", "MB", "GB", "TB")
 
 
 class FigureColumn(NamedTuple):
-    """A column of figures of each row."""
-
     title: str
     key: str
     decimals: int
@@ -149,7 +147,6 @@ def interval(found: Difference | None, decimals: int) -> str:
 
 
 def differences_table(report: CompareReport) -> Table:
-    """One line for each two encodes of a reference; the first is the better one."""
     score = score_figure(report)
     rows = []
     for found in report.analysis.differences:

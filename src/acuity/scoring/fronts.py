@@ -106,7 +106,6 @@ class Front(NamedTuple):
         return {self.name(name): self.argument(name, **changes.get(name, {})) for name in settings}
 
     def fields(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """The fields of a request that a tool's arguments give."""
         found: dict[str, Any] = {}
         for setting in self.settings:
             if (value := as_whole(arguments.get(self.name(setting)))) is None:

@@ -95,7 +95,6 @@ def find_metrics(names: Iterable[str]) -> list[Metric]:
 
 
 def headlines(metrics: Sequence[Metric], models: Mapping[str, str]) -> list[Headline]:
-    """The main columns of the metrics, in order; `models` maps the measured names to labels."""
     theirs = {metric.key for metric in metrics if metric.model and metric.model != AUTO}
     found = []
     for metric in metrics:

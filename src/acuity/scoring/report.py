@@ -179,7 +179,6 @@ class ScoreReport:
         pictures: Sequence[PagePicture] = (),
         no_pictures: str | None = None,
     ) -> dict[str, Any]:
-        """The entries of a report in this format besides the figures."""
         from acuity.report import SHOWN
 
         said = {} if command is None else {"command": command}
@@ -349,12 +348,10 @@ class ScoreReport:
         return found
 
     def marks(self) -> dict[str, Any]:
-        """The entries of reports about a partial or steered measurement; empty if it is neither."""
         partial = {} if self.partial is None else {"partial": self.partial.to_document()}
         return {**partial, **({"steering": self.results.marks()} if self.results.steered else {})}
 
     def tiny_marks(self) -> dict[str, Any]:
-        """The entries of reports about a tiny model; empty without one."""
         alone = {"no_reference": True} if self.no_reference else {}
         return alone if self.tiny_model is None else {**alone, "tiny_model": self.tiny_model.describe()}
 

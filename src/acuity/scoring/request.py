@@ -7,7 +7,6 @@ each field. `fronts.py` makes options, arguments and remedies of it.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
 from numbers import Integral
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from acuity.devices import BACKENDS, DECODERS
 from acuity.errors import InputError, ModelError, to_omit
 from acuity.scoring.setting import MAX_TEXT as MAX_TEXT
-from acuity.scoring.setting import Setting, setting
+from acuity.scoring.setting import SettingsRecord, setting
 from acuity.text import quoted
 from acuity.video.pairs.pair_options import WORDS, PairOptions
 
@@ -56,9 +55,7 @@ def _auto() -> tuple[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
-    """What to score, and how."""
-
+class Request(SettingsRecord):
     reference: Video | None  # None, or not read, with no_reference
     distorted: Video
     # fmt: off
@@ -190,7 +187,6 @@ class Request:
 
     @property
     def pairing(self) -> PairOptions:
-        """The options for pairing the two videos."""
         return PairOptions(**{option.name: getattr(self, option.name) for option in fields(PairOptions)})
 
     @property
@@ -202,14 +198,12 @@ class Request:
 
     @property
     def geometry(self) -> RawGeometry:
-        """The geometry of raw video."""
         from acuity.video.readers.open import RawGeometry
 
         return RawGeometry(self.width, self.height, self.pixel_format, self.bitdepth)
 
     @property
     def opening(self) -> OpenOptions:
-        """The options for opening the videos."""
         from acuity.video.readers.open import OpenOptions
 
         return OpenOptions(
@@ -222,22 +216,8 @@ class Request:
         one, other = (self.stream if own is None else own for own in (self.stream_ref, self.stream_dis))
         return one, other
 
-    def to_document(self) -> dict[str, Any]:
-        """The fields that aren't at their default, as JSON can hold them.
-
-        TypeError for readers and loaded models, which can't leave their process.
-        """
-        values = {entry.name: getattr(self, entry.name) for entry in fields(self)}
-        defaults = type(self)("", "")
-        return {
-            name: _plain(name, value)
-            for name, value in values.items()
-            if value is not None and (name in _PATHS or value != getattr(defaults, name))
-        }
-
     @classmethod
     def from_document(cls, document: dict[str, Any]) -> Self:
-        """The request from its document; raises TypeError for an unknown field."""
         fps = {"fps": frame_rate(document["fps"])} if "fps" in document else {}
         return cls(**{"reference": None, **document, **fps})
 
@@ -260,12 +240,8 @@ def frame_rate(value: object) -> Fraction:
     return rate
 
 
-_PATHS: Final = ("reference", "distorted")
-
 # The setting of each field that a front may show.
-SETTINGS: Final[dict[str, Setting]] = {
-    entry.name: entry.metadata["setting"] for entry in fields(Request) if entry.metadata
-}
+SETTINGS: Final = Request.settings_table()
 
 _COMPANIONS: Final = [
     name for name, about in SETTINGS.items() if about.group == TINY and name != "tiny_model"
@@ -308,15 +284,3 @@ def tiny_fault(given: Mapping[str, Any], spell: Callable[[str], str] = _in_pytho
         return f"a classic model needs the reference: leave out {spell('models')}, or {alone}"
     idle = next(filter(is_set, _OF_A_PAIR), None)
     return idle and f"{spell(idle)} has no effect with {alone}, which reads one video: leave it out"
-
-
-def _plain(name: str, value: Any) -> Any:
-    if isinstance(value, os.PathLike):
-        return os.fspath(value)
-    if name == "fps":
-        return str(value)
-    if isinstance(value, str | int):
-        return value
-    if isinstance(value, Collection) and all(isinstance(entry, str) for entry in value):
-        return list(value)
-    raise TypeError(f"the {name} of a request can't leave its process: {type(value).__name__}")

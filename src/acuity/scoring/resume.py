@@ -54,7 +54,6 @@ class Partial(NamedTuple):
 def partial_of(
     request: Request, measurement: Measurement, of: int | None, tiny: TinyModel | None = None
 ) -> Partial:
-    """The part that an interrupted measurement has done, after flush()."""
     files, checkpoint = {**_fingerprints(request), **_tiny_files(tiny)}, measurement.checkpoint()
     resume = None
     if checkpoint is not None and all(files.values()):
@@ -89,7 +88,6 @@ def read_checkpoint(request: Request, tiny: TinyModel | None = None) -> Checkpoi
 
 
 def _about(path: str) -> Mapping[str, Any]:
-    """The part of a report that is Acuity's own."""
     try:
         with open(path, encoding="utf-8", opener=local_opener) as file:
             about = parse_json(file.read())["acuity"]
@@ -103,7 +101,6 @@ def _about(path: str) -> Mapping[str, Any]:
 
 
 def _tiny_files(tiny: TinyModel | None) -> dict[str, Any]:
-    """The digests of the tiny model's files."""
     if tiny is None:
         return {}
     about = tiny.describe()

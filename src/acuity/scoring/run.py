@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from acuity.measure.crew import Crew
     from acuity.measure.results import Results
     from acuity.scoring.resume import Partial
-    from acuity.tiny.options import TinyOptions
     from acuity.tiny.tiny_model import TinyModel
     from acuity.video.pairs.open_pair import Opener
     from acuity.video.pairs.pair_options import PairOptions
@@ -172,14 +171,23 @@ def _run(
     if (preferred := opened.devices[0].allocate) is not None:
         opening = replace(opening, allocate=preferred)
     decoding = open_decoder(request.decoder, opened.devices)
+    decoded: list[bool] = []  # an entry for each container that is opened
     if (containers := decoding.containers) is not None:
-        if request.decoder != AUTO:
-            containers = _NamedDecoder(request.decoder, containers)
-        opening = replace(opening, containers=containers)
+
+        def noted(*given: Any, **options: Any) -> BaseReader:
+            decoded.append(True)
+            return containers(*given, **options)
+
+        # Pairs whose options are equal share the reading of their reference.
+        opening = replace(opening, containers=containers if request.decoder == AUTO else noted)
     shown = replace(request, display=_display(request, models))
     with _open(request, opening, shown.pairing, beside) as pairing:
-        if isinstance(containers, _NamedDecoder):
-            containers.check()
+        if request.decoder != AUTO and containers is not None and not decoded:
+            raise InputError(
+                to_set("decoder", request.decoder),
+                " has no encoded file to decode: raw video, Y4M and images are read without it, so ",
+                to_omit("decoder"),
+            )
         for metric in wanted.rated:
             measurement.add_feature(metric.spec(pairing.rate))
         choice = None
@@ -258,7 +266,6 @@ def _watched(request: Request, metrics: Sequence[Metric], pairing: Source) -> Wa
 def _open(
     request: Request, opening: OpenOptions, options: PairOptions, beside: SharedRun | None = None
 ) -> Source:
-    """The pair, or with no_reference the distorted video."""
     said, (ref, dis) = request.geometry, request.streams
     if request.no_reference:
         return LoneVideo(open_alone(request.distorted, said, opening, dis), options)
@@ -268,7 +275,6 @@ def _open(
 
 
 def _classic(measurement: Measurement, results: Results, tiny: TinyModel | None) -> dict[str, str]:
-    """The names and labels of the models that are VMAF's."""
     names = [model.name for model in measurement.models if tiny is None or model.name != tiny.name]
     return {name: results.label(name) for name in names}
 
@@ -278,30 +284,17 @@ def _load_tiny(request: Request) -> TinyModel | None:
     if request.tiny_model is None:
         return None
     from acuity.tiny.load import load_tiny_model
+    from acuity.tiny.options import TinyOptions
 
-    model = load_tiny_model(request.tiny_model, tiny_options(request))
+    same = ("device", "threads", "fp16", "codec", "preset", "crf", "resize")
+    given = {name: getattr(request, f"tiny_{name}") for name in same}
+    model = load_tiny_model(request.tiny_model, TinyOptions(**given, verify=request.tiny_model_verify))
     if request.no_reference and not model.no_reference:
         raise ModelError(
             f"the tiny model '{model.label}' needs the reference: name a no-reference model, or ",
             to_omit("no_reference"),
         )
     return model
-
-
-def tiny_options(request: Request) -> TinyOptions:
-    """The options of the tiny model."""
-    from acuity.tiny.options import TinyOptions
-
-    return TinyOptions(
-        device=request.tiny_device,
-        threads=request.tiny_threads,
-        fp16=request.tiny_fp16,
-        verify=request.tiny_model_verify,
-        codec=request.tiny_codec,
-        preset=request.tiny_preset,
-        crf=request.tiny_crf,
-        resize=request.tiny_resize,
-    )
 
 
 def _display(request: Request, models: Sequence[str | AnyModel]) -> str | None:
@@ -321,7 +314,6 @@ def _display(request: Request, models: Sequence[str | AnyModel]) -> str | None:
 def _partial(
     request: Request, measurement: Measurement, pairing: Source, tiny: TinyModel | None
 ) -> Partial | None:
-    """The part that was measured, if the measurement was interrupted."""
     if not measurement.gate.interrupted:
         return None
     from acuity.scoring.resume import partial_of
@@ -359,25 +351,3 @@ def _add_models(measurement: Measurement, request: Request, models: Sequence[str
             continue
         for name, options in model.extractors():
             measurement.add_feature(name, options)
-
-
-class _NamedDecoder:
-    """Opens containers as `containers` does, and remembers whether it opened one."""
-
-    def __init__(self, name: str, containers: Callable[..., BaseReader]) -> None:
-        self._name = name
-        self._containers = containers
-        self._used = False
-
-    def __call__(self, *given: Any, **options: Any) -> BaseReader:
-        self._used = True
-        return self._containers(*given, **options)
-
-    def check(self) -> None:
-        """Called when the videos are open; raises InputError if it has opened none."""
-        if not self._used:
-            raise InputError(
-                to_set("decoder", self._name),
-                " has no encoded file to decode: raw video, Y4M and images are read without it, so ",
-                to_omit("decoder"),
-            )

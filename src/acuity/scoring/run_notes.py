@@ -41,7 +41,6 @@ def explained(pairing: Source, results: Results, models: Sequence[str]) -> Itera
 
 
 def remarks(pairing: Source, measurement: Measurement) -> Iterator[Note]:
-    """Notes about how the models fit the pictures."""
     labels = [model.label for model in measurement.models]
     if (note := display_note(labels, pairing.width, pairing.height, pairing.aspect)) is not None:
         yield note
@@ -93,7 +92,6 @@ def about_devices(
 
 
 def about_figures(results: Results, pairs: int) -> Iterator[Note]:
-    """Notes about how the figures were computed."""
     yield from subsampling(results.subsample or 1, len(results.frames), pairs)
     if (text := results.steering()) is not None:
         yield notes.warning("steered", f"steered: {text}")
@@ -116,7 +114,6 @@ def about_figures(results: Results, pairs: int) -> Iterator[Note]:
 
 
 def subsampling(step: int, scored: int, pairs: int) -> Iterator[Note]:
-    """The note about scoring one frame in `step`."""
     if step > 1:
         yield notes.info(
             "subsampled",

@@ -40,8 +40,6 @@ _BOUNDS: Final = {"xpsnr": 1e-13}
 
 
 class MadeClip(NamedTuple):
-    """A made-up clip."""
-
     width: int
     height: int
     layout: str
@@ -117,12 +115,10 @@ class SelftestRow(NamedTuple):
 
     @property
     def compared(self) -> int:
-        """The number of figures."""
         return len(self.found) * len(CLIPS)
 
 
 def read_golden(path: Path = GOLDEN) -> list[GoldenEntry]:
-    """The entries of the table."""
     return [GoldenEntry(**entry) for entry in json.loads(path.read_text())["entries"]]
 
 
@@ -169,7 +165,6 @@ class SelfTest:
 
     @cached_property
     def clips(self) -> list[list[tuple[Picture, Picture]]]:
-        """The pictures of each clip."""
         return [clip.pairs() for clip in CLIPS]
 
     def check(self, engine: Engine, tell: Callable[[str], None]) -> Iterator[SelftestRow]:
@@ -234,7 +229,6 @@ def compare_libvmaf(test: SelfTest, libvmaf: Libvmaf, tell: Callable[[str], None
 def _compared(
     entry: GoldenEntry, found: Mapping[str, Sequence[float | None]], first: int = 0
 ) -> Iterator[Mismatch]:
-    """Each figure beside its golden one, from the first of these clips on."""
     for name, figures in found.items():
         for clip, figure in enumerate(figures, first):
             yield Mismatch(name, CLIPS[clip].name, entry.figures[name][clip], figure)
@@ -243,7 +237,6 @@ def _compared(
 def as_document(
     test: SelfTest, rows: Sequence[SelftestRow], libvmaf: Libvmaf | None, beside: Mapping[str, Mismatch]
 ) -> dict[str, Any]:
-    """The results as plain values for JSON."""
     return {
         "engine": describe_engine(),
         "clips": [{**clip._asdict(), "name": clip.name, "frames": FRAMES} for clip in CLIPS],

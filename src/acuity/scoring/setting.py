@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import field
+import os
+from collections.abc import Collection
+from dataclasses import MISSING, Field, field, fields
 from importlib import import_module
 from typing import Any, Final, Literal, NamedTuple
 
@@ -91,3 +93,42 @@ def setting(
     if callable(default):
         return field(default_factory=default, metadata={"setting": about})
     return field(default=default, metadata={"setting": about})
+
+
+class SettingsRecord:
+    """A record of which most fields have settings."""
+
+    __slots__ = ()
+
+    @classmethod
+    def settings_table(cls) -> dict[str, Setting]:
+        return {entry.name: entry.metadata["setting"] for entry in _fields(cls) if entry.metadata}
+
+    def to_document(self) -> dict[str, Any]:
+        """The fields that aren't at their default, as JSON can hold them.
+
+        TypeError for readers and loaded models, which can't leave their process.
+        """
+        found: dict[str, Any] = {}
+        for entry in _fields(type(self)):
+            value = getattr(self, entry.name)
+            usual = entry.default if entry.default_factory is MISSING else entry.default_factory()
+            if value is not None and value != usual:
+                found[entry.name] = _plain(entry.name, value)
+        return found
+
+
+def _fields(kind: Any) -> tuple[Field[Any], ...]:
+    return fields(kind)
+
+
+def _plain(name: str, value: Any) -> Any:
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    if name == "fps":
+        return str(value)
+    if isinstance(value, str | int | float):
+        return value
+    if isinstance(value, Collection) and all(isinstance(entry, str) for entry in value):
+        return list(value)
+    raise TypeError(f"the {name} of a request can't leave its process: {type(value).__name__}")

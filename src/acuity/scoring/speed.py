@@ -44,8 +44,6 @@ _WARM_UP: Final = 0.3  # seconds in which a card's memory and clocks settle
 
 
 class Workload(NamedTuple):
-    """Models and features that are measured together."""
-
     name: str
     models: tuple[str, ...] = ()
     features: tuple[str, ...] = ()
@@ -75,7 +73,6 @@ class SpeedTarget(NamedTuple):
 
     @property
     def card(self) -> str | None:
-        """The card's name."""
         found = self.devices[0].describe().get("card")
         return None if found is None else str(found)
 
@@ -89,8 +86,6 @@ class Unusable(NamedTuple):
 
 @dataclass(frozen=True)
 class Speed:
-    """The speed of one workload at one place."""
-
     place: SpeedTarget
     workload: Workload
     frames: int
@@ -256,7 +251,6 @@ class _Interrupted(Exception):
 def _differences(
     workload: Workload, first: SpeedTarget, expected: Results, place: SpeedTarget, found: Results
 ) -> Iterable[str]:
-    """A sentence for each column that isn't the same, bit for bit."""
     for name, column in expected.columns.items():
         other = found.columns.get(name)
         if other is None or column.tobytes() != other.tobytes():
@@ -271,7 +265,6 @@ def _differences(
 def as_document(
     run: SpeedRun, asked: float, speeds: Sequence[Speed], unusable: Sequence[Unusable]
 ) -> dict[str, Any]:
-    """The figures as plain values for JSON."""
     differences = [text for speed in speeds for text in speed.differences]
     return {
         "engine": describe_engine(),

@@ -103,7 +103,6 @@ class Times:
         self._stamps: list[float] = []
 
     def note(self, time: float | None) -> None:
-        """Add the time of the next frame."""
         if time is not None and (self._variable or not self._stamps):
             self._stamps.append(time)
 
@@ -247,7 +246,6 @@ def upright(info: VideoInfo) -> VideoInfo:
 
 
 def _folder_digest(path: str) -> str:
-    """The digest of all image files that the pattern or folder names."""
     from acuity.video.readers.image_names import find_images
 
     digest = hashlib.sha256()

@@ -6,14 +6,14 @@ what a field may be, its default and bounds, and what it means.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from acuity.errors import TuneError, to_give, to_set
 from acuity.models.choose import VIEWINGS
 from acuity.scoring.metrics import METRICS
 from acuity.scoring.request import frame_rate
-from acuity.scoring.setting import Setting, setting
+from acuity.scoring.setting import SettingsRecord, setting
 from acuity.tune.encoders import encoder_of, find_encoder
 from acuity.tune.values import (
     as_whole,
@@ -49,7 +49,7 @@ def target_vmaf() -> Any:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TuneRequest:
+class TuneRequest(SettingsRecord):
     """The fields of all tuning requests: the source, its encoding and its scoring."""
 
     src: str
@@ -139,42 +139,25 @@ class TuneRequest:
                 find_encoder(name)  # raises an error that lists the encoders there are
 
     def stepped(self, encoder: Encoder) -> Encoder:
-        """The encoder with the steps of its quality that are asked for; raises EncoderError."""
         swept = getattr(self, "crf_sweep", None)
         values = [self.crf_min or 0, self.crf_max or 0, *(numbers(swept, "crf_sweep") if swept else ())]
         whole = all(value == int(value) for value in values)
         return encoder.stepped(self.crf_step or (1 if whole else _STRIDES[0]))
 
     def video_file(self) -> str | None:
-        """The video that is to be written, if any."""
         return None
 
     def encoder_names(self) -> list[str]:
         return [self.encoder] if hasattr(self, "encoder") else []
 
     @classmethod
-    def settings_table(cls) -> dict[str, Setting]:
-        return {entry.name: entry.metadata["setting"] for entry in fields(cls) if entry.metadata}
-
-    def to_document(self) -> dict[str, Any]:
-        """The fields that aren't at their default, as JSON can hold them."""
-        found: dict[str, Any] = {"src": self.src}
-        for entry in fields(self):
-            value = getattr(self, entry.name)
-            if value != entry.default:
-                found[entry.name] = list(value) if isinstance(value, tuple) else value
-        return found
-
-    @classmethod
     def from_document(cls, document: dict[str, Any]) -> Self:
-        """The request from its document; raises TypeError for an unknown field."""
         fields: dict[str, Any] = {
             name: tuple(value) if isinstance(value, list) else value for name, value in document.items()
         }
         return cls(**fields)
 
     def clip(self) -> Clip:
-        """The source; raises InputError or TuneError."""
         from acuity.tune.clip import Part, open_clip
         from acuity.video.picture import PixelFormat
         from acuity.video.readers.open import RawGeometry, says_its_size
@@ -233,7 +216,6 @@ class TuneRequest:
             raise TuneError(to_give(*given[:2], verb="there are two targets, by"), ": leave one of them out")
 
     def figure(self) -> float:
-        """The score to reach: of VMAF, or of the metric that is asked for."""
         value: float | None = getattr(self, "target", None)
         if self.metric != "vmaf" and value is None:
             raise TuneError(f"the target of {self.metric} is missing: ", to_give("target"))
@@ -242,13 +224,11 @@ class TuneRequest:
         return DEFAULT_TARGET if value is None else value
 
     def target_at(self, value: float) -> Target:
-        """The target of this value, for the metric and the way of pooling asked for."""
         from acuity.tune.search.target import Target
 
         return Target(value, column=METRICS[self.metric].key or "vmaf", pool=self.pool)
 
     def quality_range(self, encoder: Encoder) -> tuple[float, float] | None:
-        """The values of the quality setting that may be tried; None: all."""
         if self.crf_min is None and self.crf_max is None:
             return None
         least, most = sorted((encoder.best, encoder.worst))

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from acuity.errors import TuneError, to_give
+from acuity.tune.clip import Clip
+from acuity.tune.points.point import Point
+from acuity.tune.points.workbench import Workbench
 from acuity.tune.progress import Stopped
+from acuity.tune.request import TuneRequest
+from acuity.tune.search.target import Target
 from acuity.tune.shots.detect import Detection, known_shots
 from acuity.tune.shots.sampling import SampledPieces, sample
-
-if TYPE_CHECKING:
-    from acuity.tune.clip import Clip
-    from acuity.tune.points.point import Point
-    from acuity.tune.points.workbench import Workbench
-    from acuity.tune.request import TuneRequest
-    from acuity.tune.search.target import Target
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +32,6 @@ class Material:
         return replace(target, kind="bitrate", value=target.value * 8 / seconds / 1000)
 
     def document(self, point: Point, target: Target) -> dict[str, Any] | None:
-        """The sample, and how far the point's figures may be from those of the whole."""
         if self.sample is None:
             return None
         return {
@@ -44,7 +41,6 @@ class Material:
         }
 
     def range(self, point: Point) -> dict[str, Any]:
-        """The frames of the source that the answer is about, sampled or not."""
         return covered(self.whole, point.frames if self.sample is None else self.sample.total_frames)
 
     def notes(self, point: Point, target: Target) -> list[str]:
@@ -77,7 +73,6 @@ def covered(clip: Clip, frames: int) -> dict[str, Any]:
 
 
 def part_notes(clip: Clip) -> list[str]:
-    """A note on an answer that is about the first frames of a source only."""
     if clip.parts is None:
         return []
     end, total = clip.parts[-1].end, clip.info.frames

@@ -21,8 +21,6 @@ class Stopped(AcuityError):
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """A moment of tuning."""
-
     task: str  # what is encoded now, as "libx265 crf 28"
     encodes_done: int  # those taken from the cache included
     encodes_planned: int | None  # the most that are expected; a search may need fewer
@@ -48,7 +46,6 @@ class Progress:
         return ", ".join(parts)
 
     def details(self) -> dict[str, Any]:
-        """The progress as plain values, for programs."""
         return asdict(self)
 
 
@@ -78,7 +75,6 @@ class Tally:
 
     @property
     def done(self) -> int:
-        """The encodes that are finished, those from the cache included."""
         return self.made + self.cached
 
     @property
@@ -95,7 +91,6 @@ class Tally:
             self._best = text
 
     def add_cached(self, title: str) -> None:
-        """Count a point that needed no encode."""
         with self._lock:
             self.cached += 1
             self._tell(title)

@@ -51,7 +51,6 @@ class SearchRequest(TuneRequest):
         return self.encode
 
     def the_target(self) -> Target:
-        """The one target; raises TuneError if there are two."""
         from acuity.tune.search.target import Target
 
         self.only_one("target_vmaf", "target", "target_bitrate", "target_size")
@@ -90,7 +89,6 @@ class CompareRequest(TuneRequest):
         return names
 
     def targets(self) -> list[float]:
-        """The targets, in the order asked for."""
         self.only_one("target_vmaf", "target_vmafs", "target")
         return [self.figure()] if self.target_vmafs is None else scores(self.target_vmafs)
 
@@ -191,7 +189,6 @@ class PerShotRequest(TuneRequest):
         return self.output
 
     def the_target(self) -> Target | None:
-        """The target of the score; None if a bitrate is to be kept."""
         self.only_one("target_vmaf", "target", "target_bitrate")
         return None if self.target_bitrate is not None else self.target_at(self.figure())
 

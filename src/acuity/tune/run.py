@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
+from typing import Any, Final, NamedTuple, cast
 
 from acuity.devices import open_backend
 from acuity.tune.encoders import find_encoder
@@ -12,21 +12,19 @@ from acuity.tune.encoders.encoding import end_idle_processes
 from acuity.tune.encoders.output import check_video_file
 from acuity.tune.ladder.ladder import build_ladder
 from acuity.tune.ladder.package import check_folder, check_rate, package_ladder
+from acuity.tune.ladder.rungs import RungChoice
 from acuity.tune.material import material
-from acuity.tune.points.cache import Cache, default_path
+from acuity.tune.points.point import Cache, default_path
 from acuity.tune.points.workbench import Workbench
+from acuity.tune.progress import Listener
 from acuity.tune.request import CompareRequest, LadderRequest, PerShotRequest, SearchRequest, TuneRequest
 from acuity.tune.search.compare import compare
 from acuity.tune.search.search_run import search_document
 from acuity.tune.shots.detect import THRESHOLD, Detection
 from acuity.tune.shots.per_shot import plan_per_shot
-from acuity.tune.shots.plan import check_script, shell_script
+from acuity.tune.shots.plan import Division, check_script, shell_script
 from acuity.tune.shots.stitch import encode_shots
 from acuity.tune.values import qualities, scores, sizes
-
-if TYPE_CHECKING:
-    from acuity.tune.progress import Listener
-    from acuity.tune.shots.plan import Division
 
 Document = dict[str, Any]
 
@@ -58,7 +56,6 @@ def _workbench(request: TuneRequest, listener: Listener | None) -> Iterator[Work
 
 
 def _per_shot(request: PerShotRequest, bench: Workbench) -> Document:
-    """Choose the quality of each shot, and make the stitched video if asked to."""
     clip = request.clip()
     if request.format == "shell":
         check_script(clip)
@@ -103,10 +100,7 @@ def _ladder(request: LadderRequest, bench: Workbench) -> Document:
         source.clip,
         request.settings(encoder),
         sizes(request.resolutions),
-        scores(request.target_vmafs),
-        quality_tiers=request.quality_tiers,
-        spacing=request.spacing,
-        min_step=request.min_step,
+        RungChoice(scores(request.target_vmafs), request.quality_tiers, request.spacing, request.min_step),
         crf_sweep=None if request.crf_sweep is None else qualities(request.crf_sweep),
         quality_range=request.quality_range(encoder),
         segment_seconds=request.segment,

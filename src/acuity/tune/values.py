@@ -26,7 +26,6 @@ def entries(text: str, what: str) -> list[str]:
 
 
 def numbers(text: str, what: str) -> list[float]:
-    """The numbers of a list with commas; raises TuneError."""
     found: list[float] = []
     for part in entries(text, what):
         try:
@@ -48,12 +47,10 @@ def as_whole(value: float) -> float:
 
 
 def qualities(text: str) -> list[float]:
-    """The values of a quality setting in a list with commas; raises TuneError."""
     return [as_whole(value) for value in numbers(text, "crf_sweep")]
 
 
 def scores(text: str) -> list[float]:
-    """The target scores of a list with commas; raises TuneError."""
     found = numbers(text, "target_vmafs")
     for value in found:
         if not 0 < value <= 100:
@@ -64,7 +61,6 @@ def scores(text: str) -> list[float]:
 
 
 def sizes(text: str) -> list[tuple[int, int]]:
-    """The sizes of a list with commas; raises TuneError."""
     return list(dict.fromkeys(size(part) for part in entries(text, "resolutions")))
 
 
@@ -76,7 +72,6 @@ def size(text: str) -> tuple[int, int]:
 
 
 def byte_count(text: str) -> int:
-    """The number of bytes that a text such as 40M or 1.5GiB says; raises TuneError."""
     match = _BYTES.fullmatch(text.strip())
     if match is None:
         raise TuneError(f"'{shortened(text)}' is no size in bytes: write it as 40M, 1.5G or 40000000")
@@ -85,7 +80,6 @@ def byte_count(text: str) -> int:
 
 
 def option_pair(text: str) -> tuple[str, str]:
-    """The name and value of an encoder's option; raises TuneError."""
     name, equals, value = text.partition("=")
     if not equals or not name:
         raise TuneError(f"'{shortened(text)}' is no option of an encoder: write it as name=value")

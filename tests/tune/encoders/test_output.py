@@ -18,9 +18,8 @@ from acuity.report.write import limit_outputs
 from acuity.tune.clip import Clip, Part, open_clip
 from acuity.tune.encoders import find_encoder
 from acuity.tune.encoders.encoder import EncoderSettings
-from acuity.tune.encoders.output import encode_file
 from acuity.tune.points.point import Point
-from tune_clips import fast, picture, write_video
+from tune_clips import encode_file, fast, picture, write_video
 
 SIZE = 160, 96
 FRAMES = 30

@@ -14,8 +14,8 @@ from acuity.tune.encoders import find_encoder
 from acuity.tune.encoders.encoder import EncoderSettings
 from acuity.tune.points.point import PointScoring, measure
 from acuity.tune.search.target import Target
-from acuity.tune.shots.one_stream import for_stitching
 from acuity.tune.shots.plan import PlannedShot, ShotPlan
+from acuity.tune.shots.stitch import for_stitching
 
 FAST = {"libx264": "superfast", "libx265": "ultrafast", "libsvtav1": "12", "libvpx-vp9": "ultrafast"}
 

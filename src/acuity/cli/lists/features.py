@@ -44,7 +44,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def explain(extractor: type[Extractor]) -> list[str]:
-    """The description of one extractor, for people."""
     from acuity.features.options import show
 
     shown = [feature for feature in extractor.features if not feature.hidden]

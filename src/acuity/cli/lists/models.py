@@ -46,7 +46,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def tiny_models() -> list[dict[str, object]]:
-    """The tiny models that come with Acuity or are in the model folders, described."""
     from acuity.models.files import list_model_files
     from acuity.tiny.describe import describe_tiny
     from acuity.tiny.files import OWN_FOLDER
@@ -62,7 +61,6 @@ def tiny_models() -> list[dict[str, object]]:
 
 
 def describe(model: ModelInfo) -> str:
-    """A short description of a model, for people."""
     from acuity.models.describe import intended_use
 
     if model.problem is not None:

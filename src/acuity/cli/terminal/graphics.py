@@ -48,8 +48,6 @@ _SILENT: Final = ("dumb", "linux", "screen", "vt100", "vt220", "cons25", "emacs"
 
 
 class Terminal(NamedTuple):
-    """What a terminal can show, and its size."""
-
     way: Way
     columns: int
     lines: int

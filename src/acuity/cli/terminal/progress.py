@@ -141,7 +141,6 @@ def describe(
 
 
 def for_people(stream: TextIO, quiet: bool) -> ProgressDisplay | None:
-    """The progress that suits a stream."""
     if quiet:
         return None
     return ProgressBar(stream) if stream.isatty() else ProgressLines(stream)

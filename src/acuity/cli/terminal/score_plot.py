@@ -27,8 +27,6 @@ _SMALLEST: Final = (240, 120)
 
 
 class Panel(NamedTuple):
-    """Curves that share a scale."""
-
     label: str
     series: Sequence[PlotSeries]
 
@@ -249,7 +247,6 @@ def _joined(
 
 
 def _cells(lit: NDArray[np.bool_], dots: NDArray[np.int64]) -> list[list[int]]:
-    """The bits of each character."""
     high, wide = dots.shape
     padded = np.pad(lit, ((0, 0), (0, -lit.shape[1] % wide)))
     blocks = padded.reshape(len(padded) // high, high, -1, wide)

@@ -33,16 +33,7 @@ _COLUMNS: Final = (
 )
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    shared.configure(parser, CompareRequest, _RENDERERS)
-
-
-def run(arguments: argparse.Namespace) -> int:
-    return shared.carry_out(CompareRequest, arguments, _RENDERERS)
-
-
 def _table(document: dict[str, Any]) -> Table:
-    """The rows for people: what each encoder needs, and how much more than the best of its target."""
     least: dict[Any, float] = {}
     for row in document["rows"]:
         if row["ok"]:
@@ -74,7 +65,6 @@ def _table(document: dict[str, Any]) -> Table:
 
 
 def _savings(document: dict[str, Any]) -> list[str]:
-    """The BD-rates as sentences, and once each why there is none."""
     said = []
     for entry in document["bd_rate"]:
         if entry["percent"] is None:
@@ -144,7 +134,6 @@ def _html(document: dict[str, Any], arguments: argparse.Namespace) -> str:
 
 
 def _cards(document: dict[str, Any]) -> Iterator[FigureTile]:
-    """The encoder that needs the fewest bits for each target."""
     seen = set()
     for row in document["rows"]:
         if row["ok"] and row["target_vmaf"] is not None and row["target_vmaf"] not in seen:
@@ -190,11 +179,7 @@ def _more(row: dict[str, Any], least: float | None) -> str:
     return f"{100 * (row['bitrate_kbps'] / least - 1):+.0f} %" if row["bitrate_kbps"] > least else "least"
 
 
-_RENDERERS: Final[shared.Renderers] = {
-    "text": _text,
-    "markdown": _markdown,
-    "json": shared.as_json,
-    "csv": _csv,
-    "html": _html,
-    "both": _both,
-}
+_PAGES: Final[shared.Renderers] = {"csv": _csv, "html": _html, "both": _both}
+configure, run = shared.command(
+    CompareRequest, {"text": _text, "markdown": _markdown, "json": shared.as_json, **_PAGES}
+)

@@ -17,7 +17,6 @@ import os
 import sys
 from typing import Any, Final
 
-from acuity.cli.getopt import UsageError
 from acuity.cli.terminal.style import Style
 from acuity.cli.tune import shared
 from acuity.report.page.page_document import RatePoint, Rates
@@ -25,18 +24,6 @@ from acuity.report.tables import Table
 from acuity.tune.request import LadderRequest
 
 USAGE: Final = "SRC [options]"
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    shared.configure(parser, LadderRequest, _RENDERERS)
-
-
-def run(arguments: argparse.Namespace) -> int:
-    for name in ("resolutions", "target_vmafs"):
-        if not getattr(arguments, name):
-            option = f"--{name.replace('_', '-')}"
-            raise UsageError(f"{option} is missing: pass it, as in the examples of 'vmaf-tune ladder --help'")
-    return shared.carry_out(LadderRequest, arguments, _RENDERERS)
 
 
 def _playlist(document: dict[str, Any], _: argparse.Namespace) -> str:
@@ -69,7 +56,6 @@ def _text(document: dict[str, Any], _: argparse.Namespace) -> str:
 
 
 def _written(package: dict[str, Any] | None) -> list[str]:
-    """The renditions that --encode has made, measured beside predicted."""
     if package is None:
         return []
     rows = [
@@ -109,10 +95,7 @@ def _html(document: dict[str, Any], arguments: argparse.Namespace) -> str:
     )
 
 
-_RENDERERS: Final[shared.Renderers] = {
-    "text": _text,
-    "json": shared.as_json,
-    "hls": _playlist,
-    "dash": _playlist,
-    "html": _html,
-}
+configure, run = shared.command(
+    LadderRequest,
+    {"text": _text, "json": shared.as_json, "hls": _playlist, "dash": _playlist, "html": _html},
+)

@@ -25,15 +25,6 @@ from acuity.tune.request import PerShotRequest
 USAGE: Final = "SRC [options]"
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    shared.configure(parser, PerShotRequest, _RENDERERS)
-    parser.add_argument("--plan-out", metavar="FILE", help="write the plan to this file")
-
-
-def run(arguments: argparse.Namespace) -> int:
-    return shared.carry_out(PerShotRequest, arguments, _RENDERERS, "plan_out")
-
-
 def _plan(document: dict[str, Any], _: argparse.Namespace) -> str:
     return str(document["plan"])
 
@@ -78,4 +69,6 @@ def _text(document: dict[str, Any], _: argparse.Namespace) -> str:
     return "\n".join(lines)
 
 
-_RENDERERS: Final[shared.Renderers] = {"text": _text, "json": shared.as_json, "shell": _plan, "csv": _plan}
+configure, run = shared.command(
+    PerShotRequest, {"text": _text, "json": shared.as_json, "shell": _plan, "csv": _plan}
+)

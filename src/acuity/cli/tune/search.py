@@ -28,14 +28,6 @@ _COLUMNS: Final = (
 )
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    shared.configure(parser, SearchRequest, _RENDERERS)
-
-
-def run(arguments: argparse.Namespace) -> int:
-    return shared.carry_out(SearchRequest, arguments, _RENDERERS)
-
-
 def _csv(document: dict[str, Any], _: argparse.Namespace) -> str:
     return to_csv(_COLUMNS, [[point[name] for name in _COLUMNS] for point in document["points"]])
 
@@ -95,4 +87,4 @@ def _file(made: dict[str, Any]) -> str:
     )
 
 
-_RENDERERS: Final[shared.Renderers] = {"text": _text, "json": shared.as_json, "csv": _csv}
+configure, run = shared.command(SearchRequest, {"text": _text, "json": shared.as_json, "csv": _csv})

@@ -11,17 +11,19 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final, TextIO, TypeAlias, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, TextIO, TypeAlias
 
 from acuity import __version__
 from acuity.cli.exits import FAILED, OK, terminable
 from acuity.cli.getopt import UsageError, amount, whole
-from acuity.cli.score_options import typed
+from acuity.cli.score_options import Entry, add_entries, entry, setting_entry, typed
 from acuity.cli.scoring import spare
 from acuity.cli.terminal.style import Style
 from acuity.report import check_output
 from acuity.report.document import plain
 from acuity.report.write import write_document
+from acuity.scoring.fronts import TUNE
 from acuity.scoring.setting import Setting
 from acuity.text import one_line
 from acuity.tune.common_request import ENCODING, MEASURED, OUTPUT, SOURCE, WANTED, WORK, TuneRequest
@@ -36,10 +38,8 @@ Document: TypeAlias = dict[str, Any]
 # The answers of a command by their formats, of which the first is the usual one.
 Renderers: TypeAlias = Mapping[str, Callable[[Document, argparse.Namespace], str]]
 
-_Request = TypeVar("_Request", bound=TuneRequest)
 _GROUPS: Final = (WANTED, SOURCE, ENCODING, MEASURED, OUTPUT, WORK)
-_LETTERS: Final = {"encoder": "-e", "output": "-o"}  # of options, as other commands have them
-_METAVARS: Final = {"integer": "N", "number": "X"}
+_LETTERS: Final = {"encoder": "e", "output": "o"}  # of options, as other commands have them
 _WITH_NOTES: Final = ("json", "html", "both")  # formats that say the notes themselves
 # Settings as documents write them, in notes.
 _SETTING: Final = re.compile(r"\b(display|out_pix_fmt|max_iterations)(?:=([\w.]+)|(?<=_iterations))")
@@ -47,15 +47,19 @@ _REDRAWN: Final = 0.1  # seconds
 _LOGGED: Final = 5.0
 
 
-def carry_out(
-    kind: type[TuneRequest], arguments: argparse.Namespace, renderers: Renderers, output: str = "output"
-) -> int:
-    """Carry out the request that the options make, and deliver its answer; the exit code."""
+def command(
+    kind: type[TuneRequest], renderers: Renderers
+) -> tuple[Callable[[argparse.ArgumentParser], None], Callable[[argparse.Namespace], int]]:
+    """The functions `configure` and `run` of the command that makes such requests."""
+    return partial(_configure, kind, renderers), partial(_run, kind, renderers)
+
+
+def _run(kind: type[TuneRequest], renderers: Renderers, arguments: argparse.Namespace) -> int:
     from acuity.tune.run import COMMANDS, run
 
-    wanted, target = request(kind, arguments), getattr(arguments, output)
+    name, command = next(found for found in COMMANDS.items() if found[1].request is kind)
+    wanted, target = _request(kind, name, arguments), arguments.answer
     _check_answer(target, wanted)
-    command = next(command for command in COMMANDS.values() if command.request is kind)
     with shown(sys.stderr, arguments.quiet) as listener:
         document = run(wanted, listener=listener)
     if arguments.format not in _WITH_NOTES:
@@ -73,53 +77,45 @@ def carry_out(
 # ---- options -------------------------------------------------------------------------------------
 
 
-def configure(parser: argparse.ArgumentParser, kind: type[TuneRequest], renderers: Renderers) -> None:
+def _configure(kind: type[TuneRequest], renderers: Renderers, parser: argparse.ArgumentParser) -> None:
     parser.add_argument("source", nargs="?", metavar="SRC", help="the video to encode")
     parser.add_argument("--src", metavar="SRC", help=argparse.SUPPRESS)  # as the original has it
     table = kind.settings_table()
     for group in _GROUPS:
-        section = parser.add_argument_group(group)
-        for name, about in table.items():
-            if about.group == group and name != "format":
-                _add(section, name, about)
+        entries = [_entry(name, about) for name, about in table.items() if about.group == group]
         if group == OUTPUT:
-            formats = tuple(renderers)
-            section.add_argument("--format", choices=formats, default=formats[0], help="of the answer")
-            if "output" not in table:
-                section.add_argument("-o", "--output", metavar="FILE", help="write the answer to this file")
-            section.add_argument("-q", "--quiet", action="store_true", help="show no progress")
+            answer = ("--plan-out",) if "output" in table else ("-o", "--output")
+            entries = [
+                *(one for one in entries if one[1]["dest"] != "format"),
+                entry(
+                    "--format", choices=tuple(renderers), default=next(iter(renderers)), help="of the answer"
+                ),
+                entry(*answer, metavar="FILE", dest="answer", help="write the answer to this file"),
+                entry("-q", "--quiet", help="show no progress"),
+            ]
+        add_entries(parser, group, entries)
 
 
-def _add(section: Any, name: str, about: Setting) -> None:
-    names = [_LETTERS[name]] if name in _LETTERS else []
-    names.append(f"--{name.replace('_', '-')}")
+def _entry(name: str, about: Setting) -> Entry:
     shown = "" if about.default in (None, False, (), "") else f" (default: {about.default})"
-    made: dict[str, Any] = {"dest": name, "help": (about.help + shown).replace("%", "%%")}
-    if about.kind == "boolean":
-        section.add_argument(*names, action="store_true", **made)
-        return
-    made["default"] = None if about.kind == "array" else about.default
+    changes: dict[str, Any] = {"help": (about.help + shown).replace("%", "%%")}
     if about.choices:
-        made["choices"] = about.choices
-    else:
-        made["metavar"] = about.metavar or _METAVARS.get(about.kind, "WORD")
-    if about.kind in _METAVARS:
-        made["type"] = typed(_number(about))
-    if about.kind == "array":
-        made["action"] = "append"
-    section.add_argument(*names, **made)
+        changes |= {"choices": about.choices, "metavar": None}
+    elif about.metavar or about.kind == "array":
+        changes["metavar"] = about.metavar
+    if about.kind in ("integer", "number"):
+        changes["type"] = typed(_number(about))
+    return setting_entry(name, about, TUNE, _LETTERS.get(name, ""), changes)
 
 
 def _number(about: Setting) -> Callable[[str], float]:
-    """The parser of a number's option."""
-    least = -math.inf if about.minimum is None else about.minimum
-    most = math.inf if about.maximum is None else about.maximum
     if about.kind == "number":
-        return amount(least, most)
+        least = -math.inf if about.minimum is None else about.minimum
+        return amount(least, math.inf if about.maximum is None else about.maximum)
     return whole(int(about.minimum or 0), None if about.maximum is None else int(about.maximum))
 
 
-def request(kind: type[_Request], arguments: argparse.Namespace) -> _Request:
+def _request(kind: type[TuneRequest], command: str, arguments: argparse.Namespace) -> TuneRequest:
     named = [path for path in (arguments.source, arguments.src) if path is not None]
     if not named:
         raise UsageError("the source is missing: name it, as in 'vmaf-tune search film.mkv'")
@@ -128,6 +124,11 @@ def request(kind: type[_Request], arguments: argparse.Namespace) -> _Request:
     given: dict[str, Any] = {}
     for name, about in kind.settings_table().items():
         value = getattr(arguments, name)
+        if not value and about.default == "":  # it has no default, whatever the record says
+            option = f"--{TUNE.name(name)}"
+            raise UsageError(
+                f"{option} is missing: pass it, as in the examples of 'vmaf-tune {command} --help'"
+            )
         if value is None or (name == "format" and value not in about.choices):  # one of the command's own
             continue
         given[name] = tuple(value) if isinstance(value, list) else value
@@ -152,13 +153,11 @@ def as_json(document: Document, _: argparse.Namespace | None = None) -> str:
 
 
 def _say_notes(notes: Iterable[str]) -> None:
-    """Print notes on stderr, one a line, with settings as options."""
     for note in notes:
         print(f"vmaf-tune: note: {one_line(_SETTING.sub(_option, note))}", file=sys.stderr)
 
 
 def _option(setting: re.Match[str]) -> str:
-    """A setting as documents write it (display=1080p) as an option."""
     name, value = setting.groups()
     return f"--{name.replace('_', '-')}" + (f" {value}" if value else "")
 

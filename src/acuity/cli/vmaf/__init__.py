@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from acuity.cli.embedded import embedded
@@ -12,12 +12,10 @@ from acuity.cli.exits import LIBVMAF_CODES, guarded, interruptible, spare_collec
 from acuity.cli.vmaf.options import CommandLine, parse
 
 if TYPE_CHECKING:
-    from acuity.cli.exits import Interruptible
     from acuity.cli.terminal.progress import LibvmafMeter
     from acuity.cli.vmaf.specs import Specs
     from acuity.scoring.report import ScoreReport
     from acuity.scoring.request import Request
-    from acuity.scoring.run import AttachCallback
 
 
 LIBVMAF_VERSION: Final = "3.2.0"  # the version that this command replaces
@@ -62,52 +60,45 @@ def _list_backends(_: CommandLine) -> int:
 
 
 def _score(settings: CommandLine) -> int:
-    with embedded("vmaf", settings.embedded) as attach, interruptible() as watch:
-        return _score_with(settings, attach, watch)
-
-
-def _score_with(
-    settings: CommandLine, attach: AttachCallback | None, watch: Callable[[Interruptible], None]
-) -> int:
     from acuity import __version__
-    from acuity.cli.page_pictures import drawn_entries
-    from acuity.cli.scoring import check_target, exit_code, say, score_with
+    from acuity.cli.scoring import check_target, drawn_entries, exit_code, say, score_with
     from acuity.cli.vmaf.specs import read_specs
     from acuity.report import SHOWN, write_report
     from acuity.scoring.fronts import VMAF
     from acuity.text import one_line
 
-    specs = read_specs(settings.models, settings.features)
-    if specs.warning is not None:
-        print(f"vmaf: warning: {one_line(specs.warning)}", file=sys.stderr)
-    request = _request(settings, specs)
-    if settings.output is not None:
-        videos = [settings.request[name] for name in ("reference", "distorted")]
-        check_target(settings.output, [video for video in videos if video is not None])
-    report = score_with(_meter(settings), request, attach=attach, watch=watch)
-    notes = [note for note in report.notes if note.code not in _NOT_NOTED]
-    spoken = report.warnings if settings.quiet else [note for note in notes if note.code not in _NOT_SAID]
-    say("vmaf", spoken, VMAF.spell)
-    if not (settings.quiet and settings.output is not None):
-        for line in score_lines(report):
-            print(line, file=sys.stderr)
-    if settings.output is not None:
-        said = [note.to_dict(VMAF.spell) for note in notes]
-        about = {"version": __version__, "notes": said, "command": settings.command, **report.marks()}
-        extra = {"acuity": about, **report.tiny_marks()}
-        if settings.format in SHOWN:
-            extra |= {"acuity": {**report.about(), **about}, **report.page_entries()}
-            quiet = settings.quiet or not sys.stderr.isatty()  # as the meter
-            extra |= drawn_entries(request, report, settings.pictures, settings.format, watch, quiet)
-        write_report(
-            report.results,
-            settings.output,
-            settings.format,
-            settings.precision,
-            extra=extra,
-            version=LIBVMAF_VERSION,
-        )
-    return exit_code(report, strict=settings.strict)
+    with embedded("vmaf", settings.embedded) as attach, interruptible() as watch:
+        specs = read_specs(settings.models, settings.features)
+        if specs.warning is not None:
+            print(f"vmaf: warning: {one_line(specs.warning)}", file=sys.stderr)
+        request = _request(settings, specs)
+        if settings.output is not None:
+            videos = [settings.request[name] for name in ("reference", "distorted")]
+            check_target(settings.output, [video for video in videos if video is not None])
+        report = score_with(_meter(settings), request, attach=attach, watch=watch)
+        notes = [note for note in report.notes if note.code not in _NOT_NOTED]
+        spoken = report.warnings if settings.quiet else [note for note in notes if note.code not in _NOT_SAID]
+        say("vmaf", spoken, VMAF.spell)
+        if not (settings.quiet and settings.output is not None):
+            for line in score_lines(report):
+                print(line, file=sys.stderr)
+        if settings.output is not None:
+            said = [note.to_dict(VMAF.spell) for note in notes]
+            about = {"version": __version__, "notes": said, "command": settings.command, **report.marks()}
+            extra = {"acuity": about, **report.tiny_marks()}
+            if settings.format in SHOWN:
+                extra |= {"acuity": {**report.about(), **about}, **report.page_entries()}
+                quiet = settings.quiet or not sys.stderr.isatty()  # as the meter
+                extra |= drawn_entries(request, report, settings.pictures, settings.format, watch, quiet)
+            write_report(
+                report.results,
+                settings.output,
+                settings.format,
+                settings.precision,
+                extra=extra,
+                version=LIBVMAF_VERSION,
+            )
+        return exit_code(report, strict=settings.strict)
 
 
 _ACTIONS = {"score": _score, "version": _version, "help": _help, "list_backends": _list_backends}

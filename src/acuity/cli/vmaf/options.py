@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from acuity.cli import embedded
 from acuity.cli.getopt import Flag, UsageError, given_twice, one_of, parse_flags, unsigned, whole, wrapped
-from acuity.cli.page_pictures import HELP, MOST, PAGE, WITHOUT_PAGE
+from acuity.cli.scoring import HELP, MOST, PAGE, WITHOUT_PAGE
 from acuity.devices import BACKENDS
 from acuity.errors import GEOMETRY
 from acuity.scoring.fronts import VMAF
@@ -151,7 +151,6 @@ _Setter = Callable[[CommandLine, Any], None]
 
 
 def _set(attribute: str, constant: object = None) -> _Setter:
-    """A setter that stores the value, or a constant for a switch."""
     return lambda s, v: setattr(s, attribute, v if constant is None else constant)
 
 
@@ -182,7 +181,6 @@ def _embed(attribute: str) -> _Setter:
 
 
 def _ask(name: str, value: Callable[[Any], Any] = lambda v: v) -> _Setter:
-    """A setter for a field of the request."""
     return lambda s, v: s.request.__setitem__(name, value(v))
 
 
@@ -218,7 +216,6 @@ _SETTERS: Final[dict[str, _Setter]] = {
 
 
 def parse(argv: Sequence[str]) -> CommandLine:
-    """The settings of a command line; raises UsageError."""
     settings = CommandLine()
     tiny: set[str] = set()
     for flag, value in parse_flags(FLAGS, argv):

@@ -4,24 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import io
+from collections.abc import Iterator
 from contextlib import ExitStack
 from fractions import Fraction
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import av
-from av.stream import AttachmentStream, Discard, Disposition
+from av.container import InputContainer
+from av.stream import AttachmentStream, Discard, Disposition, Stream
+from av.video.stream import VideoStream
 
+from acuity.tune.clip import Clip
 from acuity.video.readers.av_open import AV_ERRORS, AvFile, choose_stream, open_container
 from acuity.video.source import open_source
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from av.container import InputContainer
-    from av.stream import Stream
-    from av.video.stream import VideoStream
-
-    from acuity.tune.clip import Clip
 
 _COPIED: Final = ("audio", "subtitle")
 _TEXT: Final = ("subrip", "ass", "webvtt", "mov_text", "text")  # codecs of subtitles that are words

@@ -49,7 +49,6 @@ class PictureForm:
 
     @classmethod
     def of(cls, clip: Clip, settings: EncoderSettings) -> PictureForm:
-        """The form for a clip; raises TuneError if the encoder can't take it."""
         info = clip.info
         width, height = settings.size or (info.width, info.height)
         if width > info.width or height > info.height:
@@ -83,7 +82,6 @@ class PictureForm:
         )
 
     def steps(self, info: VideoInfo) -> list[Step]:
-        """The conversions of the clip's pictures to this form."""
         full = bool(self.full_range)
         sized = (info.width, info.height) == (self.width, self.height)
         if not sized or info.format.depth != self.format.depth:

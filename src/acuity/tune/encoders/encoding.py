@@ -11,9 +11,12 @@ import io
 import struct
 import threading
 import time
+from abc import ABC, abstractmethod
+from collections import deque
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Final, Protocol, TypeAlias, cast
+from typing import Any, Final, TypeAlias, cast
 
 import av
 import numpy as np
@@ -36,93 +39,72 @@ _MOST_IDLE: Final = 8
 _DECODERS: Final = {"av1": "libdav1d"}
 
 
-def open_decoder(codec: str, extradata: bytes) -> VideoCodecContext:
-    """A decoder of packets as an encoder makes them."""
-    decoder = av.CodecContext.create(_DECODERS.get(codec, codec), "r")
-    assert isinstance(decoder, VideoCodecContext)
-    decoder.thread_type = "AUTO"
-    decoder.extradata = extradata or None
-    return decoder
-
-
-class Encoding(Protocol):
+class Encoding(ABC):
     """An encode under way. One thread sends pictures, another receives packets; any may kill it."""
 
-    seconds: float  # CPU time of the encoder so far, all its threads; of an ffmpeg, wall time
+    extradata: bytes  # headers of the stream that go with the packets; empty if they carry their own
+    seconds = 0.0  # CPU time of the encoder so far, all its threads; of an ffmpeg, wall time
 
-    @property
-    def extradata(self) -> bytes:
-        """Headers of the stream that go with the packets; empty if they carry their own."""
-        ...
+    def __init__(self, job: Job, codec: str, label: str) -> None:
+        self._job, self._codec, self._label = job, codec, label
 
+    @abstractmethod
     def send(self, picture: Picture) -> None: ...
 
+    @abstractmethod
     def finish(self) -> None:
         """Say that there are no more pictures."""
-        ...
 
+    @abstractmethod
     def ready(self, seconds: float) -> bool:
         """Wait at most that many seconds; returns whether receive() need not wait long."""
-        ...
 
+    @abstractmethod
     def receive(self) -> Packet | None:
         """The next packet, in decoding order; None after the last one. Its times count frames."""
-        ...
 
     def decoder(self) -> VideoCodecContext:
         """A decoder for the packets; call it after the first was received."""
-        ...
+        decoder = av.CodecContext.create(_DECODERS.get(self._codec, self._codec), "r")
+        assert isinstance(decoder, VideoCodecContext)
+        decoder.thread_type = "AUTO"
+        decoder.extradata = self.extradata or None
+        return decoder
 
+    @abstractmethod
     def template(self) -> VideoStream:
         """A stream that describes the packets, for muxers; call it after the first was received."""
-        ...
 
+    @abstractmethod
     def close(self) -> None:
         """Give the process back if the encode is complete, else kill it. May be called again."""
-        ...
 
+    @abstractmethod
     def dispose(self) -> None:
         """Free what is left, after close(), when no thread sends or receives any more."""
-        ...
 
 
-class _Idle:
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._processes: list[ChildProcess] = []
+_IDLE: Final[deque[ChildProcess]] = deque()  # processes that wait for an encode
 
-    def take(self) -> ChildProcess:
-        with self._lock:
-            while self._processes:
-                process = self._processes.pop()
-                if process.child.poll() is None:
-                    return process
-                process.close()
-        return ChildProcess(_MODULE)
 
-    def put(self, process: ChildProcess) -> None:
-        with self._lock:
-            if len(self._processes) < _MOST_IDLE:
-                self._processes.append(process)
-                return
-        process.kill()
-        process.close()
-
-    def end(self) -> None:
-        with self._lock:
-            processes, self._processes = self._processes, []
-        for process in processes:
-            process.kill()
+def _process() -> ChildProcess:
+    with suppress(IndexError):
+        while (process := _IDLE.pop()).child.poll() is not None:
             process.close()
-
-
-_IDLE: Final = _Idle()
-atexit.register(_IDLE.end)
+        return process
+    return ChildProcess(_MODULE)
 
 
 def end_idle_processes() -> None:
     """End the processes that wait for an encode; the next one starts its own."""
-    _IDLE.end()
+    with suppress(IndexError):
+        while True:
+            process = _IDLE.pop()
+            process.kill()
+            process.close()
+
+
+atexit.register(end_idle_processes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +137,6 @@ class Job:
 def gray_job(
     encoder: str, options: dict[str, str], size: tuple[int, int], pixel_format: str, threads: int = 0
 ) -> Job:
-    """The job of encode_gray()."""
     unsaid = 2
     rate = Fraction(25)
     return Job(encoder, options, *size, pixel_format, rate, None, 0, unsaid, unsaid, unsaid, threads)
@@ -169,22 +150,18 @@ def encode_gray(encoding: Encoding, job: Job) -> None:
     encoding.finish()
 
 
-class PyavEncoding:
+class PyavEncoding(Encoding):
     """An encode in a process of its own, with an encoder of PyAV."""
 
     def __init__(self, job: Job, codec: str, label: str) -> None:
-        self.seconds = 0.0
-        self._codec = codec
-        self._label = label
-        self._time_base = 1 / job.rate
+        super().__init__(job, codec, label)
         self._header: bytes | None = None
         self._complete = False
         self._killed: ChildProcess | None = None
         self._lock = threading.Lock()
-        self._job = job
         self._headers: bytes | None = None  # known once the encoder is open
         self._said: tuple[bytes, bytes] | None = None  # a message that receive() has still to take
-        self._process: ChildProcess | None = _IDLE.take()
+        self._process: ChildProcess | None = _process()
         try:
             self._process.write(document(job.document()))
         except OSError as error:
@@ -192,7 +169,7 @@ class PyavEncoding:
             raise EncodeFailed(f"{label} could not be started: {one_line(str(error))}") from error
 
     @property
-    def extradata(self) -> bytes:
+    def extradata(self) -> bytes:  # type: ignore[override]
         """The stream's headers; waits until the encoder is open, and raises EncoderError if it refuses."""
         if self._headers is None:
             kind, content = self._message()
@@ -258,9 +235,6 @@ class PyavEncoding:
         except (EOFError, OSError, ValueError):
             raise EncodeFailed(f"{self._label} ended early: {process.ending()}") from None
 
-    def decoder(self) -> VideoCodecContext:
-        return open_decoder(self._codec, self.extradata)
-
     def template(self) -> VideoStream:
         assert self._header is not None
         container = av.open(io.BytesIO(self._header), "r", format="matroska")
@@ -271,8 +245,8 @@ class PyavEncoding:
             process, self._process = self._process, None
         if process is None:
             return
-        if self._complete:
-            _IDLE.put(process)
+        if self._complete and len(_IDLE) < _MOST_IDLE:
+            _IDLE.append(process)
         else:
             process.kill()
             self._killed = process
@@ -285,7 +259,7 @@ class PyavEncoding:
         pts, dts, duration, key, self.seconds = wire.PACKET.unpack_from(content)
         packet = packet_of(memoryview(content)[wire.PACKET.size :])
         packet.pts, packet.dts, packet.duration = pts, dts, duration
-        packet.time_base = self._time_base
+        packet.time_base = 1 / self._job.rate
         packet.is_keyframe = key
         return packet
 

@@ -18,13 +18,12 @@ from typing import BinaryIO, Final, cast
 import av
 import numpy as np
 from av.container import InputContainer
-from av.video.codeccontext import VideoCodecContext
 from av.video.stream import VideoStream
 
 from acuity.errors import EncodeFailed
 from acuity.text import one_line, shortened
 from acuity.tune.encoders.encoder import Encoder
-from acuity.tune.encoders.encoding import Job, Packet, encode_gray, gray_job, open_decoder, packet_of
+from acuity.tune.encoders.encoding import Encoding, Job, Packet, encode_gray, gray_job, packet_of
 from acuity.video.picture import Picture
 from acuity.video.readers.av_open import AV_ERRORS
 from acuity.video.readers.container_info import MATRICES, PRIMARIES, TRANSFERS
@@ -51,7 +50,6 @@ _OF_VIDEO: Final = {"b": "b:v"}
 
 
 def program() -> str | None:
-    """The program that ACUITY_FFMPEG names; None if it names none."""
     return os.environ.get(VARIABLE) or None
 
 
@@ -127,16 +125,15 @@ def _said(error: Exception) -> str:
     return one_line(getattr(error, "strerror", None) or str(error))
 
 
-class ExternalEncoding:
+class ExternalEncoding(Encoding):
     """An encode by the program, whose output a thread takes apart into packets."""
 
     def __init__(self, job: Job, codec: str, label: str) -> None:
         named = program()
         if named is None:
             raise EncodeFailed(f"{label} needs an ffmpeg that has it, and {VARIABLE} names none")
-        self.seconds = 0.0
+        super().__init__(job, codec, label)
         self.extradata = b""
-        self._codec, self._label, self._rate = codec, label, job.rate
         self._begin = time.perf_counter()
         self._format = _STREAMED.get(codec, "nut")
         try:
@@ -152,8 +149,7 @@ class ExternalEncoding:
         self._tail = bytearray()
         self._container: InputContainer | None = None
         self._packets: queue.Queue[Packet | Exception | None] = queue.Queue(_AHEAD)
-        self._next: Packet | Exception | None = None
-        self._has_next = False
+        self._next: list[Packet | Exception | None] = []  # one that ready() has seen
         self._ended = False
         self._closed = threading.Event()
         self._threads = [
@@ -176,20 +172,17 @@ class ExternalEncoding:
             self._child.stdin.close()
 
     def ready(self, seconds: float) -> bool:
-        if self._has_next or self._ended:
-            return True
-        try:
-            self._next = self._packets.get(timeout=seconds)
-        except queue.Empty:
-            return False
-        self._has_next = True
+        if not self._next and not self._ended:
+            try:
+                self._next.append(self._packets.get(timeout=seconds))
+            except queue.Empty:
+                return False
         return True
 
     def receive(self) -> Packet | None:
         if self._ended:
             return None
-        entry = self._next if self._has_next else self._packets.get()
-        self._next, self._has_next = None, False
+        entry = self._next.pop() if self._next else self._packets.get()
         if isinstance(entry, Exception):
             self._ended = True
             raise EncodeFailed(f"{self._label} failed: {self.last_words()}") from entry
@@ -200,9 +193,6 @@ class ExternalEncoding:
                 raise EncodeFailed(f"{self._label} failed{how}: {self.last_words()}")
         self.seconds = time.perf_counter() - self._begin
         return entry
-
-    def decoder(self) -> VideoCodecContext:
-        return open_decoder(self._codec, self.extradata)
 
     def template(self) -> VideoStream:
         assert self._container is not None
@@ -262,8 +252,8 @@ class ExternalEncoding:
         """The packet with its times in frames; `dts`, its time of decoding, counts the packets."""
         assert packet.pts is not None
         counted = packet_of(packet)
-        counted.pts, counted.dts = round((packet.pts - first) * packet.time_base * self._rate), dts
-        counted.duration, counted.time_base = 1, 1 / self._rate
+        counted.pts, counted.dts = round((packet.pts - first) * packet.time_base * self._job.rate), dts
+        counted.duration, counted.time_base = 1, 1 / self._job.rate
         counted.is_keyframe = packet.is_keyframe
         return counted
 

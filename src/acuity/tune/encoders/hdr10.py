@@ -43,7 +43,6 @@ class Hdr10:
         return bool((self.primaries and self.luminance) or self.light)
 
     def parameters(self, encoder: str) -> str:
-        """The parameters for an encoder's library; empty if it has none for this."""
         names, whole = _NAMES.get(encoder), encoder != "libsvtav1"
         if names is None:
             return ""

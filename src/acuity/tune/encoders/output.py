@@ -6,7 +6,6 @@ import contextlib
 import math
 import os
 from collections.abc import Iterator
-from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
@@ -23,9 +22,7 @@ from acuity.text import one_line, quoted
 from acuity.tune.clip import Clip, Times
 from acuity.tune.encoders import Encoder
 from acuity.tune.encoders.beside import INTERLEAVED, beside, described, from_start, opened, text_codec
-from acuity.tune.encoders.encoder import EncoderSettings
 from acuity.tune.encoders.encoding import Encoding, Packet, packet_of
-from acuity.tune.points.point import Point, PointScoring, measure
 from acuity.tune.values import check_new
 from acuity.video.local_file import restricted
 from acuity.video.readers.av_open import AV_ERRORS, reason
@@ -170,7 +167,6 @@ class VideoFile:
             self._container.mux(written)
 
     def _time(self, frame: int) -> Fraction:
-        """When a frame is shown in the file."""
         assert self._times is not None
         return self._times.at(frame) - self._offset
 
@@ -316,21 +312,6 @@ class VideoFile:
         except AV_ERRORS as error:
             said = one_line(reason(error))
             raise OutputError(f"the video {self._out!r} could not be written: {said}") from error
-
-
-def encode_file(
-    clip: Clip,
-    settings: EncoderSettings,
-    quality: float,
-    out: str | os.PathLike[str],
-    scoring: PointScoring | None = None,
-    *,
-    overwrite: bool = False,
-) -> Point:
-    """Encode a clip into a file with all that belongs to it, and measure it in the same pass."""
-    with video_file(out, clip, settings.encoder, overwrite=overwrite) as file:
-        point = measure(clip, settings, quality, scoring, sink=file)
-    return replace(point, notes=(*point.notes, *file.notes))
 
 
 def _kept(metadata: dict[str, str]) -> dict[str, str]:

@@ -9,7 +9,6 @@ from acuity.tune.encoders.encoder import PRESETS, Encoder, Options
 
 
 def _numbers(*values: int) -> dict[str, str]:
-    """The vocabulary of presets with a number for each word."""
     return dict(zip(PRESETS, map(str, values), strict=True))
 
 

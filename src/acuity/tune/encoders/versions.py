@@ -77,7 +77,6 @@ def _asked(name: str) -> str | None:
 
 
 def _loaded(part: str) -> list[str]:
-    """The shared libraries of this process that have this in their name."""
     try:
         with open("/proc/self/maps", encoding="utf-8", errors="replace") as maps:
             paths = {line.split(maxsplit=5)[5].strip() for line in maps if "/" in line}

@@ -190,7 +190,6 @@ _READERS: Final[Mapping[str, Callable[[EncodedStream], str]]] = {
 def stream_of(
     settings: EncoderSettings, form: PictureForm, extradata: bytes, packet: bytes, rate: Fraction, kbps: float
 ) -> EncodedStream:
-    """An encoded stream by its first packet."""
     codec, colours, full = settings.encoder.codec, form.colours, bool(form.full_range)
     return EncodedStream(codec, extradata, packet, form.width, form.height, rate, kbps, colours, full)
 

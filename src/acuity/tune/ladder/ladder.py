@@ -11,13 +11,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 
 from acuity import __version__
 from acuity.errors import TuneError
 from acuity.tune.clip import Clip
+from acuity.tune.encoders import Encoder
 from acuity.tune.encoders.encode import PictureForm
 from acuity.tune.encoders.encoder import EncoderSettings
 from acuity.tune.ladder.codec_string import EncodedStream, codec_string, stream_head
@@ -29,13 +30,10 @@ from acuity.tune.ladder.playlists import (
     hls_multivariant,
     rendition_name,
 )
-from acuity.tune.ladder.rungs import MIN_STEP, choose_rungs, convex_hull, unreached
+from acuity.tune.ladder.rungs import RungChoice, choose_rungs, convex_hull, unreached
 from acuity.tune.ladder.sweep import CLOSE, Size, Sweep
 from acuity.tune.points.point import Point
-
-if TYPE_CHECKING:
-    from acuity.tune.encoders import Encoder
-    from acuity.tune.points.workbench import Workbench
+from acuity.tune.points.workbench import Workbench
 
 SCHEMA: Final = "vmaf-tune-ladder/v1"
 GRID: Final = (20, 25, 30, 35, 40)  # of a quality from 0 to 51
@@ -116,7 +114,6 @@ class Ladder:
         return [self._planned(sample) for sample in self.renditions]
 
     def _planned(self, sample: LadderSample) -> Variant:
-        """One rung as playlists describe it."""
         assert sample.crf is not None
         head = stream_head(self.clip, sample.settings, sample.crf, sample.bitrate_kbps)
         return variant(self.name(sample), self.clip, sample, head, sample.timeline, planned=True)
@@ -127,7 +124,6 @@ class Ladder:
         return sample.name if len(same) < 2 else f"{sample.name}_{sample.crf}"
 
     def hls(self) -> str:
-        """The multivariant playlist of the planned renditions."""
         return hls_multivariant(self.variants)
 
     def dash(self) -> str:
@@ -169,7 +165,6 @@ def variant(
     *,
     planned: bool = False,
 ) -> Variant:
-    """A sample's encode as playlists describe it."""
     form = PictureForm.of(clip, sample.settings)
     return Variant(
         name,
@@ -195,18 +190,14 @@ def build_ladder(
     clip: Clip,
     settings: EncoderSettings,
     resolutions: Sequence[Size],
-    target_vmafs: Sequence[float],
+    wanted: RungChoice,
     *,
-    quality_tiers: int = 5,
-    spacing: str = "log_bitrate",
-    min_step: float = MIN_STEP,
     crf_sweep: Sequence[float] | None = None,
     quality_range: tuple[float, float] | None = None,
     segment_seconds: float = SEGMENT_SECONDS,
     pool: str = "mean",
-    whole: bool = False,
 ) -> Ladder:
-    """Build a ladder; raises TuneError if it can't have a single rung. `whole` encodes all of the grid.
+    """Build a ladder; raises TuneError if it can't have a single rung.
 
     `quality_range` limits the values of the quality setting that are tried. A size or sample that fails is
     kept, with its error, and the others go on.
@@ -218,35 +209,26 @@ def build_ladder(
     low, high = sorted(map(encoder.step, quality_range or (encoder.best, encoder.worst)))
     settings, segment = _segmented(settings, clip, segment_seconds)
     sizes, samples, notes = _sizes(clip, settings, segment, resolutions)
-    sweep = Sweep(
-        list(sizes),
-        [min(max(encoder.step(quality), low), high) for quality in grid],
-        target_vmafs,
-        count=quality_tiers,
-        spacing=spacing,
-        min_step=min_step,
-        first_step=low,
-        last_step=high,
-        whole=whole,
-    )
+    steps = [min(max(encoder.step(quality), low), high) for quality in grid]
+    sweep = Sweep(list(sizes), steps, wanted, first_step=low, last_step=high)
     before = bench.encodes
     samples += _measure(bench, clip, sizes, segment, sweep, pool, len(sizes) * len(grid))
     measured = [sample for sample in samples if sample.point is not None]
     if not measured:
         raise TuneError(next(sample.error for sample in samples if sample.error is not None))
-    rungs, said = choose_rungs(measured, target_vmafs, quality_tiers, spacing, min_step)
+    rungs, said = choose_rungs(measured, wanted)
     failed = [
         sample.error if sample.crf is None else f"{sample.width}x{sample.height}: {sample.error}"
         for sample in samples
         if sample.error is not None
     ]
-    said += _above(rungs[0], target_vmafs, measured, encoder, high) + _without_rung(sizes, rungs, measured)
+    said += _above(rungs[0], wanted.targets, measured, encoder, high) + _without_rung(sizes, rungs, measured)
     told = [note for sample in rungs if sample.point is not None for note in sample.point.notes]
     return Ladder(
         clip=clip,
         encoder=encoder,
-        targets=tuple(target_vmafs),
-        spacing=spacing,
+        targets=tuple(wanted.targets),
+        spacing=wanted.spacing,
         renditions=rungs,
         hull=convex_hull(measured),
         samples=sorted(

@@ -17,8 +17,9 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from av.audio.stream import AudioStream
 from av.stream import Disposition
 
 from acuity.errors import AcuityError, OutputError, TuneError
@@ -26,19 +27,15 @@ from acuity.text import one_line
 from acuity.tune.clip import Clip, Times
 from acuity.tune.encoders.beside import opened
 from acuity.tune.encoders.encode import PictureForm
+from acuity.tune.encoders.encoding import Encoding, Packet
 from acuity.tune.ladder.codec_string import EncodedStream, stream_of
 from acuity.tune.ladder.ladder import Ladder, LadderSample, variant
 from acuity.tune.ladder.playlists import AudioTrack, Variant, dash, hls_media, hls_multivariant
 from acuity.tune.ladder.segments import SegmentMuxer
+from acuity.tune.points.point import Point
+from acuity.tune.points.workbench import Workbench
 from acuity.tune.progress import Stopped
 from acuity.video.readers.av_open import AV_ERRORS, reason
-
-if TYPE_CHECKING:
-    from av.audio.stream import AudioStream
-
-    from acuity.tune.encoders.encoding import Encoding, Packet
-    from acuity.tune.points.point import Point
-    from acuity.tune.points.workbench import Workbench
 
 HLS: Final = "master.m3u8"
 DASH: Final = "manifest.mpd"
@@ -74,8 +71,6 @@ class Rendition:
 
 @dataclass(frozen=True, eq=False)
 class Package:
-    """A folder with everything that a player needs."""
-
     folder: str
     renditions: list[Rendition]
     audio: AudioTrack | None

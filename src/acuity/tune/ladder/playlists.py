@@ -74,8 +74,6 @@ class SegmentTimes:
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """A rendition of the video as playlists describe it."""
-
     name: str  # of its playlist and its folder
     width: int
     height: int
@@ -90,8 +88,6 @@ class Variant:
 
 @dataclass(frozen=True, slots=True)
 class AudioTrack:
-    """The sound that all variants share."""
-
     name: str
     codecs: str
     sample_rate: int
@@ -106,7 +102,6 @@ def rendition_name(width: int, height: int, bitrate_kbps: float) -> str:
 
 
 def video_range(transfer: str | None) -> str:
-    """HLS's word for a transfer function: SDR, PQ or HLG."""
     return _RANGES.get(transfer or "", "SDR")
 
 
@@ -114,7 +109,6 @@ def video_range(transfer: str | None) -> str:
 
 
 def hls_multivariant(variants: Iterable[Variant], audio: AudioTrack | None = None) -> str:
-    """The playlist that names the variants."""
     lines = ["#EXTM3U", f"#EXT-X-VERSION:{_HLS_VERSION}", "#EXT-X-INDEPENDENT-SEGMENTS"]
     if audio is not None:
         language = f',LANGUAGE="{audio.language}"' if audio.language else ""
@@ -144,7 +138,6 @@ def hls_multivariant(variants: Iterable[Variant], audio: AudioTrack | None = Non
 
 
 def hls_media(name: str, timeline: SegmentTimes) -> str:
-    """The playlist of one stream's segments, which are in a folder of its name."""
     lines = [
         "#EXTM3U",
         f"#EXT-X-VERSION:{_HLS_VERSION}",
@@ -164,7 +157,6 @@ def hls_media(name: str, timeline: SegmentTimes) -> str:
 
 
 def dash(variants: Sequence[Variant], audio: AudioTrack | None = None) -> str:
-    """The MPD of the variants, over the same segments as the HLS playlists."""
     real = [variant.timeline for variant in variants if not variant.planned]
     seconds = max(variant.timeline.seconds for variant in variants)
     longest = max((timeline.target_seconds for timeline in real), default=None)
@@ -246,17 +238,14 @@ def _colour(variant: Variant) -> list[str]:
 
 
 def _open(tag: str, **attributes: object) -> str:
-    """A tag with those of its attributes that have a value."""
     said = (f" {name}={quoteattr(str(value))}" for name, value in attributes.items() if value is not None)
     return f"<{tag}{''.join(said)}>"
 
 
 def _closed(tag: str, **attributes: object) -> str:
-    """A tag without content."""
     return f"{_open(tag, **attributes)[:-1]}/>"
 
 
 def _ratio(value: Fraction, sign: str, whole: bool = True) -> str:
-    """A ratio as text; a whole number alone, if that may be."""
     alone = whole and value.denominator == 1
     return str(value.numerator) if alone else f"{value.numerator}{sign}{value.denominator}"

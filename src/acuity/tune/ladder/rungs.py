@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final, Generic, NamedTuple, Protocol, TypeVar
 
@@ -21,8 +22,6 @@ from acuity.scoring import bd_rate
 
 
 class Rated(Protocol):
-    """Something with a bitrate and a score."""
-
     @property
     def bitrate_kbps(self) -> float: ...
     @property
@@ -77,6 +76,21 @@ SPACINGS: Final[Mapping[str, Callable[[Rated], float]]] = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class RungChoice:
+    """How rungs are chosen."""
+
+    targets: Sequence[float]
+    count: int = 5  # at most
+    spacing: str = "log_bitrate"
+    min_step: float = MIN_STEP
+
+    @property
+    def place(self) -> Callable[[Rated], float]:
+        """Where a sample is, in the unit of the spacing."""
+        return SPACINGS[self.spacing]
+
+
 class Rungs(NamedTuple, Generic[R]):
     """The rungs, by rising bitrate, and what there is to say about them."""
 
@@ -91,46 +105,26 @@ def ends(hull: Sequence[R], targets: Sequence[float]) -> tuple[int, int]:
     return min(bottom, top), top
 
 
-def positions(hull: Sequence[R], targets: Sequence[float], count: int, spacing: str) -> list[float]:
-    """The even places of rungs, as if the hull had a sample everywhere, in the unit of the spacing."""
-    place = SPACINGS[spacing]
-    bottom, top = ends(hull, targets)
-    return _even(place(hull[bottom]), place(hull[top]), count)
-
-
-def select_rungs(
-    hull: Sequence[R],
-    targets: Sequence[float],
-    count: int = 5,
-    spacing: str = "log_bitrate",
-    min_step: float = MIN_STEP,
-) -> Rungs[R]:
-    """Up to `count` samples of a hull as rungs."""
-    bottom, top = ends(hull, targets)
-    notes = [missed] if (missed := unreached(hull[top].vmaf, max(targets))) else []
+def select_rungs(hull: Sequence[R], wanted: RungChoice) -> Rungs[R]:
+    bottom, top = ends(hull, wanted.targets)
+    notes = [missed] if (missed := unreached(hull[top].vmaf, max(wanted.targets))) else []
     candidates = hull[bottom : top + 1]
-    for number in range(min(count, len(candidates)), 1, -1):
-        chosen = _most_even(candidates, number, SPACINGS[spacing], min_step)
+    for number in range(min(wanted.count, len(candidates)), 1, -1):
+        chosen = _most_even(candidates, number, wanted)
         if chosen is not None:
-            return Rungs(chosen, notes + _fewer(number, count, candidates, min_step))
-    return Rungs([hull[top]], notes + _fewer(1, count, candidates, min_step))
+            return Rungs(chosen, notes + _fewer(number, candidates, wanted))
+    return Rungs([hull[top]], notes + _fewer(1, candidates, wanted))
 
 
-def choose_rungs(
-    samples: Iterable[R],
-    targets: Sequence[float],
-    count: int = 5,
-    spacing: str = "log_bitrate",
-    min_step: float = MIN_STEP,
-) -> Rungs[R]:
+def choose_rungs(samples: Iterable[R], wanted: RungChoice) -> Rungs[R]:
     """The rungs among all samples: those of the hull, and if these are too few, ones that are nearly on it.
 
     Where scores rise in a line with the bits, a hull has only the ends of the line.
     """
     samples = list(samples)
-    found = select_rungs(convex_hull(samples), targets, count, spacing, min_step)
-    if len(found.rungs) < count:
-        near = select_rungs(near_hull(samples, NEAR), targets, count, spacing, min_step)
+    found = select_rungs(convex_hull(samples), wanted)
+    if len(found.rungs) < wanted.count:
+        near = select_rungs(near_hull(samples, NEAR), wanted)
         if len(near.rungs) > len(found.rungs):
             return near
     return found
@@ -141,21 +135,19 @@ def _reaching(hull: Sequence[Rated], target: float) -> int:
     return next((i for i, sample in enumerate(hull) if sample.vmaf >= target), len(hull) - 1)
 
 
-def _even(low: float, high: float, count: int) -> list[float]:
+def even(low: float, high: float, count: int) -> list[float]:
     if count == 1:
         return [high]
     return [low + (high - low) * i / (count - 1) for i in range(count)]
 
 
-def _most_even(
-    candidates: Sequence[R], number: int, place: Callable[[Rated], float], min_step: float
-) -> list[R] | None:
+def _most_even(candidates: Sequence[R], number: int, choice: RungChoice) -> list[R] | None:
     """So many samples, both ends among them, as near to even spacing as they can be; None if there are none.
 
     The best choice of k rungs that ends at a sample extends a best choice of k - 1, so it is found exactly.
     """
-    places = [place(sample) for sample in candidates]
-    wanted = _even(places[0], places[-1], number)
+    places = [choice.place(sample) for sample in candidates]
+    wanted = even(places[0], places[-1], number)
     best: list[tuple[float, tuple[int, ...]] | None] = [None] * len(candidates)
     best[0] = (0.0, (0,))
     for goal in wanted[1:]:
@@ -164,7 +156,7 @@ def _most_even(
             before = [
                 found
                 for j, found in enumerate(best[:i])
-                if found is not None and sample.vmaf - candidates[j].vmaf >= min_step
+                if found is not None and sample.vmaf - candidates[j].vmaf >= choice.min_step
             ]
             if before:
                 cost, chosen = min(before)
@@ -181,12 +173,12 @@ def unreached(best: float, target: float) -> str | None:
     return f"no sample reaches VMAF {target:g}: the top rung is the best of them, with {best:.2f}"
 
 
-def _fewer(number: int, count: int, candidates: Sequence[Rated], min_step: float) -> list[str]:
-    if number == count:
+def _fewer(number: int, candidates: Sequence[Rated], wanted: RungChoice) -> list[str]:
+    if number == wanted.count:
         return []
     low, high = candidates[0].vmaf, candidates[-1].vmaf
     rungs = "1 rung" if number == 1 else f"{number} rungs"
     return [
-        f"{rungs} instead of {count}: from VMAF {low:.2f} to {high:.2f} the hull has no more samples "
-        f"that are at least {min_step:g} points apart"
+        f"{rungs} instead of {wanted.count}: from VMAF {low:.2f} to {high:.2f} the hull has no more samples "
+        f"that are at least {wanted.min_step:g} points apart"
     ]

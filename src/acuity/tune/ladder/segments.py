@@ -13,18 +13,16 @@ import os
 import struct
 from collections.abc import Iterator
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import av
+from av.container import OutputContainer
+from av.stream import Stream
 
 from acuity.errors import OutputError
 from acuity.text import one_line
 from acuity.tune.ladder.playlists import INIT, MEDIA, MediaSegment, SegmentTimes
 from acuity.video.readers.av_open import AV_ERRORS, reason
-
-if TYPE_CHECKING:
-    from av.container import OutputContainer
-    from av.stream import Stream
 
 _FLAGS: Final = (
     "empty_moov",  # headers first, without samples
@@ -161,7 +159,6 @@ class SegmentMuxer:
     def add_stream(
         self, template: Stream, time_base: Fraction, *, extradata: bytes = b"", tag: str | None = None
     ) -> None:
-        """Say what the packets are, before the first."""
         with self._writing():
             stream: Any = self._container.add_stream_from_template(template, opaque=True)
             if extradata:
@@ -201,13 +198,11 @@ class SegmentMuxer:
 
 
 def timescale_of(moov: bytes) -> int:
-    """Ticks a second of the first track."""
     header = _find(moov[8:], b"trak", b"mdia", b"mdhd")
     return int.from_bytes(header[20:24] if header[0] == 1 else header[12:16], "big")
 
 
 def ticks_of(moof: bytes) -> int:
-    """The length of a fragment in ticks."""
     track = _find(moof[8:], b"traf")
     header, run = _find(track, b"tfhd"), _find(track, b"trun")
     flags = int.from_bytes(header[1:4], "big")

@@ -24,13 +24,12 @@ from itertools import pairwise
 from typing import Final, NamedTuple
 
 from acuity.tune.ladder.rungs import (
-    MIN_STEP,
     NEAR,
-    SPACINGS,
+    RungChoice,
     convex_hull,
     ends,
+    even,
     near_hull,
-    positions,
     score_at,
     select_rungs,
 )
@@ -67,28 +66,21 @@ class Sweep:
         self,
         sizes: Sequence[Size],
         grid: Sequence[int],
-        targets: Sequence[float],
+        wanted: RungChoice,
         *,
-        count: int = 5,
-        spacing: str = "log_bitrate",
-        min_step: float = MIN_STEP,
         first_step: int = 0,
         last_step: int | None = None,
-        whole: bool = False,
     ) -> None:
-        """`last_step` is the worst step, or the grid's; `whole` is the whole grid and no more."""
+        """`last_step` is the worst step, or the grid's."""
         self._sizes = sorted(set(sizes), key=lambda size: (size[0] * size[1], size))
         self._grid = sorted(set(grid))
         self._first_step = first_step
         self._last_step = self._grid[-1] if last_step is None else last_step
-        self._targets = targets
-        self._count = count
-        self._spacing = spacing
-        self._min_step = min_step
-        all_of_grid, different = len(self._sizes) * len(self._grid), len(set(targets))
+        self._wanted = wanted
+        self._targets = wanted.targets
+        all_of_grid, different = len(self._sizes) * len(self._grid), len(set(wanted.targets))
         # The most samples in all, if those of the grid and of the ends leave some of it.
         self._budget = int(_PART * all_of_grid * different) if different > 1 else all_of_grid
-        self._whole = whole
         self._rounds = {"ends": 0, "places": 0}
         self._known: dict[Size, dict[int, MeasuredPoint]] = {size: {} for size in self._sizes}
         self._tried: set[Wish] = set()
@@ -103,9 +95,10 @@ class Sweep:
 
     def next(self) -> list[Wish]:
         """The samples to make now, side by side; none when there is nothing more to learn."""
-        wishes = self._of_grid()
+        found = (self._next_of(size) for size in self._sizes)
+        wishes = [wish for wish in found if wish is not None]
         hull = convex_hull(self.measured)
-        if not wishes and hull and not self._whole:
+        if not wishes and hull:
             self._rounds["ends"] += 1
             both = dict.fromkeys((max(self._targets), min(self._targets)))
             wishes = self._new(self._towards_target(hull, target) for target in both)
@@ -117,13 +110,6 @@ class Sweep:
         return wishes
 
     # The grid ---------------------------------------------------------------------------------------------
-
-    def _of_grid(self) -> list[Wish]:
-        if self._whole:
-            every = [Wish(size, step) for size in self._sizes for step in self._grid]
-            return [wish for wish in every if wish not in self._tried]
-        found = (self._next_of(size) for size in self._sizes)
-        return [wish for wish in found if wish is not None]
 
     def _next_of(self, size: Size) -> Wish | None:
         """The next sample of a size: the middle of the grid first, then outwards, towards the targets."""
@@ -178,7 +164,6 @@ class Sweep:
     # Between the values of the grid -----------------------------------------------------------------------
 
     def _new(self, wishes: Iterable[Wish | None]) -> list[Wish]:
-        """The wishes that were not tried yet, each once."""
         return list(dict.fromkeys(wish for wish in wishes if wish is not None and wish not in self._tried))
 
     def _towards_target(self, hull: Sequence[MeasuredPoint], target: float) -> Wish | None:
@@ -230,17 +215,14 @@ class Sweep:
 
     def _towards_places(self, hull: Sequence[MeasuredPoint]) -> list[Wish | None]:
         """Samples at the even places between the ends that no sample of the hull is near to."""
-        bottom, top = ends(hull, self._targets)
-        room = (
-            1 + int((hull[top].vmaf - hull[bottom].vmaf) / self._min_step) if self._min_step else self._count
-        )
-        count = min(self._count, room)
+        bottom, top = (hull[end] for end in ends(hull, self._targets))
+        count, place, least = self._wanted.count, self._wanted.place, self._wanted.min_step
+        count = min(count, 1 + int((top.vmaf - bottom.vmaf) / least)) if least else count
         if count < 3:
             return []
-        place = SPACINGS[self._spacing]
-        chosen = select_rungs(hull, self._targets, self._count, self._spacing, self._min_step)
-        served = near_hull(self.measured, NEAR) if len(chosen.rungs) < self._count else hull
-        goals = positions(hull, self._targets, count, self._spacing)
+        chosen = select_rungs(hull, self._wanted)
+        served = near_hull(self.measured, NEAR) if len(chosen.rungs) < self._wanted.count else hull
+        goals = even(place(bottom), place(top), count)
         allowed = _OFF * (goals[1] - goals[0])
         wishes: list[Wish | None] = []
         for goal in goals[1:-1]:
@@ -254,7 +236,7 @@ class Sweep:
 
     def _at(self, size: Size, goal: float) -> Wish | None:
         """A sample of a size at a place, by the size's own curve."""
-        place = SPACINGS[self._spacing]
+        place = self._wanted.place
         known = sorted(self._known[size].values(), key=lambda sample: sample.step)
         for better, worse in pairwise(known):
             if place(worse) <= goal <= place(better) and place(worse) < place(better):

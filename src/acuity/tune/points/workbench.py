@@ -10,21 +10,18 @@ from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from acuity.cache_file import engine_build
 from acuity.errors import AcuityError
 from acuity.models.choose import model_digests
 from acuity.scoring.metrics import find_metrics
+from acuity.tune.clip import Clip
+from acuity.tune.encoders.encoded_reader import Sink
+from acuity.tune.encoders.encoder import EncoderSettings
 from acuity.tune.encoders.versions import encoder_version
-from acuity.tune.points.cache import Cache
-from acuity.tune.points.point import Point, PointScoring, measure
+from acuity.tune.points.point import Cache, Point, PointScoring, measure
 from acuity.tune.progress import Listener, Stopped, Tally
-
-if TYPE_CHECKING:
-    from acuity.tune.clip import Clip
-    from acuity.tune.encoders.encoded_reader import Sink
-    from acuity.tune.encoders.encoder import EncoderSettings
 
 # Pictures of so many pixels, and the cores that one encode of them uses well. Small pictures have too little
 # to divide, so several encodes at once are faster; large ones also need memory for the encoder's lookahead.
@@ -83,7 +80,6 @@ class Workbench:
 
     @property
     def encodes(self) -> int:
-        """The number of encodes that were made; points from the cache aren't counted."""
         return self.tally.made
 
     @property
@@ -133,7 +129,6 @@ class Workbench:
     def known(
         self, clip: Clip, settings: EncoderSettings, qualities: Iterable[float]
     ) -> Mapping[float, Point]:
-        """The points among these that need no encode."""
         asked = list(qualities)
         found = {}
         clip.digest(self.cache)
@@ -220,7 +215,6 @@ def point_keys(
 
 
 def source_key(clip: Clip, scoring: PointScoring) -> str:
-    """The key of what is encoded and how it is scored, whatever encodes it."""
     return _digest(_source(clip, scoring))
 
 

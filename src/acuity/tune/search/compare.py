@@ -10,23 +10,20 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from acuity import __version__
 from acuity.errors import AcuityError, EncoderError, Remedy, UnreachableError
 from acuity.scoring.bd_rate import compare_curves
 from acuity.text import shortened
-from acuity.tune.encoders import find_encoder
+from acuity.tune.clip import Clip
+from acuity.tune.encoders import Encoder, find_encoder
 from acuity.tune.encoders.versions import encoder_version
 from acuity.tune.material import Material, material, part_notes
+from acuity.tune.points.point import Point
+from acuity.tune.points.workbench import Workbench
 from acuity.tune.request import CompareRequest
 from acuity.tune.search.searching import SearchAnswer, search_rows
-
-if TYPE_CHECKING:
-    from acuity.tune.clip import Clip
-    from acuity.tune.encoders import Encoder
-    from acuity.tune.points.point import Point
-    from acuity.tune.points.workbench import Workbench
 
 
 @dataclass
@@ -188,12 +185,8 @@ def _row(contender: _Contender) -> dict[str, Any]:
         "runtime_variant": "",
         "ffmpeg_bin": os.environ.get("ACUITY_FFMPEG", "") if external else "",
         "encoder_version": contender.version,
-        "best_crf": None,
-        "bitrate_kbps": None,
-        "encode_time_ms": None,
-        "vmaf_score": None,
-        "nearest": None,
-        "target_vmaf": None,
+        **dict.fromkeys(("best_crf", "bitrate_kbps", "encode_time_ms", "vmaf_score")),
+        **dict.fromkeys(("nearest", "target_vmaf")),
         "ok": False,
         "error": contender.error,
     }

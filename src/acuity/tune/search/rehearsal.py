@@ -81,8 +81,6 @@ def expected_encodes(
 
 
 class _Games:
-    """Searches that are played in parallel, each with a belief of its own."""
-
     def __init__(self, mean: Array, covariance: Array, noise: float, count: int) -> None:
         self.mean = np.tile(mean, (count, 1))
         self.variance = np.tile(np.maximum(np.diag(covariance), 0) + noise, (count, 1))
@@ -90,7 +88,6 @@ class _Games:
         self._seen: list[tuple[Array, Array]] = []  # gains and columns of what was observed
 
     def keep(self, which: Places) -> None:
-        """Forget the other games."""
         self.mean, self.variance = self.mean[which], self.variance[which]
         self._seen = [(gain[which], column[which]) for gain, column in self._seen]
 

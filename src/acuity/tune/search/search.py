@@ -18,15 +18,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
+from acuity.tune.search.priors import Prior
 from acuity.tune.search.rehearsal import Aim, Array, Places, expected_encodes
-
-if TYPE_CHECKING:
-    from acuity.tune.search.priors import Prior
-    from acuity.tune.search.target import Target
+from acuity.tune.search.target import Target
 
 _LIKELY, _OVERALL = 12, 8  # places that are considered for the next encode
 _PATIENCE: Final = 5  # encodes that follow the belief; later ones also divide what is left
@@ -40,8 +38,6 @@ _SAME: Final = 1e-4  # figures that differ by no more are the same
 
 @dataclass(frozen=True, slots=True)
 class _Belief:
-    """Mean and covariance of the score, on the prior's scale, at every step."""
-
     mean: Array
     covariance: Array
 
@@ -186,7 +182,6 @@ class Search:
         return len(self._prior.mean) - 1 - step if self._reversed else step
 
     def _inside(self) -> dict[int, float]:
-        """The figures of the places in range."""
         places = {self._place(step): figure for step, figure in self.figures.items()}
         return {at: figure for at, figure in places.items() if self._low_edge < at < self._high_edge}
 

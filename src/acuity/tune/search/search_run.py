@@ -5,24 +5,22 @@ from __future__ import annotations
 import os
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from acuity import __version__
 from acuity.errors import TuneError, UnreachableError
+from acuity.tune.clip import Clip
 from acuity.tune.encoders import find_encoder
 from acuity.tune.encoders.beside import Weight, weight
+from acuity.tune.encoders.encoder import EncoderSettings
 from acuity.tune.encoders.output import check_video_file, video_file
 from acuity.tune.material import material
+from acuity.tune.points.point import Point
+from acuity.tune.points.workbench import Workbench
+from acuity.tune.request import SearchRequest
 from acuity.tune.search.searching import search
+from acuity.tune.search.target import Target
 from acuity.tune.values import size
-
-if TYPE_CHECKING:
-    from acuity.tune.clip import Clip
-    from acuity.tune.encoders.encoder import EncoderSettings
-    from acuity.tune.points.point import Point
-    from acuity.tune.points.workbench import Workbench
-    from acuity.tune.request import SearchRequest
-    from acuity.tune.search.target import Target
 
 SCHEMA: Final = "acuity.tune.search/1"
 
@@ -62,8 +60,7 @@ def search_document(request: SearchRequest, bench: Workbench) -> dict[str, Any]:
             error += f"; '{request.encode}' was not written"
     made = None
     if request.encode is not None and error is None:
-        final = _Final(bench, source.whole, settings, target, request.encode, request.overwrite)
-        made, point = final.made(best, budget, request.quality_range(encoder))
+        made, point = _made(request, bench, source.whole, best, settings, target, budget)
         if point.quality != best.quality and source.sample is None:
             best, points = point, [*(one for one in points if one.quality != point.quality), point]
     chosen = {
@@ -112,60 +109,53 @@ def search_document(request: SearchRequest, bench: Workbench) -> dict[str, Any]:
     }
 
 
-class _Final(NamedTuple):
-    bench: Workbench
-    clip: Clip
-    settings: EncoderSettings
-    target: Target
-    path: str
-    overwrite: bool
+def _made(
+    request: SearchRequest,
+    bench: Workbench,
+    clip: Clip,
+    best: Point,
+    settings: EncoderSettings,
+    target: Target,
+    budget: SizeBudget | None,
+) -> tuple[dict[str, Any], Point]:
+    """Make the file, and say what it measured and what was predicted; and its point.
 
-    def made(
-        self, best: Point, budget: SizeBudget | None, quality_range: tuple[float, float] | None
-    ) -> tuple[dict[str, Any], Point]:
-        """Make the file, and say what it measured and what was predicted; and its point.
+    If it is larger than asked for, it is made once more with the next worse quality.
+    """
+    path, encoder, notes = str(request.encode), settings.encoder, []
 
-        If it is larger than asked for, it is made once more with the next worse quality.
-        """
-        notes = []
-        point, said = self._written(best.quality)
-        encoder = self.settings.encoder
-        last = max(map(encoder.step, quality_range or (encoder.best, encoder.worst)))
-        if budget is not None and self._excess(budget) and encoder.step(point.quality) < last:
-            worse = encoder.quality(encoder.step(point.quality) + 1)
-            notes.append(
-                f"with {encoder.knob} {point.quality} the file had {os.path.getsize(self.path):,} bytes, more"
-                f" than the {budget.asked:,} asked for, so it was made with {encoder.knob} {worse}"
-            )
-            point, said = self._replace(overwrite=True)._written(worse)
-        if budget is not None and self._excess(budget):
-            notes.append(
-                f"the file has {os.path.getsize(self.path):,} bytes, more than the {budget.asked:,} asked for"
-            )
-        document = {
-            "path": self.path,
-            "crf": point.quality,
-            "bytes": os.path.getsize(self.path),
-            "bitrate_kbps": round(point.bitrate_kbps, 3),
-            "predicted_kbps": round(best.bitrate_kbps, 3),
-            "vmaf_score": round(point.pool(), 6),
-            "predicted_vmaf": round(best.pool(), 6),
-            "figure": round(self.target.figure(point), 6),
-            "predicted_figure": round(self.target.figure(best), 6),
-            "notes": [*said, *notes],
-        }
-        return document, point
+    def written(quality: float, overwrite: bool) -> tuple[Point, list[str], int]:
+        with video_file(path, clip, encoder, overwrite=overwrite) as file:
+            point = bench.encode(clip, settings, quality, file)
+        return point, file.notes, os.path.getsize(path)
 
-    def _written(self, quality: float) -> tuple[Point, list[str]]:
-        with video_file(self.path, self.clip, self.settings.encoder, overwrite=self.overwrite) as file:
-            point = self.bench.encode(self.clip, self.settings, quality, file)
-        return point, file.notes
-
-    def _excess(self, budget: SizeBudget) -> bool:
-        return os.path.getsize(self.path) > budget.asked
+    point, said, size = written(best.quality, request.overwrite)
+    last = max(map(encoder.step, request.quality_range(encoder) or (encoder.best, encoder.worst)))
+    if budget is not None and size > budget.asked and encoder.step(point.quality) < last:
+        worse = encoder.quality(encoder.step(point.quality) + 1)
+        notes.append(
+            f"with {encoder.knob} {point.quality} the file had {size:,} bytes, more"
+            f" than the {budget.asked:,} asked for, so it was made with {encoder.knob} {worse}"
+        )
+        point, said, size = written(worse, True)
+    if budget is not None and size > budget.asked:
+        notes.append(f"the file has {size:,} bytes, more than the {budget.asked:,} asked for")
+    document = {
+        "path": path,
+        "crf": point.quality,
+        "bytes": size,
+        "bitrate_kbps": round(point.bitrate_kbps, 3),
+        "predicted_kbps": round(best.bitrate_kbps, 3),
+        "vmaf_score": round(point.pool(), 6),
+        "predicted_vmaf": round(best.pool(), 6),
+        "figure": round(target.figure(point), 6),
+        "predicted_figure": round(target.figure(best), 6),
+        "notes": [*said, *notes],
+    }
+    return document, point
 
 
-def point_document(point: Point, target: Target | None = None) -> dict[str, Any]:
+def point_document(point: Point, target: Target) -> dict[str, Any]:
     found: dict[str, Any] = {
         "crf": point.quality,
         "bitrate_kbps": round(point.bitrate_kbps, 3),
@@ -177,7 +167,7 @@ def point_document(point: Point, target: Target | None = None) -> dict[str, Any]
         "encode_time_ms": round(point.encode_seconds * 1000, 1),
         "cached": point.cached,
     }
-    if target is not None and target.kind == "quality":
+    if target.kind == "quality":
         found["figure"] = round(target.figure(point), 6)
     return found
 

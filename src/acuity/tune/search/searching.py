@@ -5,21 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from acuity.errors import AcuityError, UnreachableError
-from acuity.tune.encoders import ENCODERS
+from acuity.tune.clip import Clip
+from acuity.tune.encoders import ENCODERS, Encoder
+from acuity.tune.encoders.encoder import EncoderSettings
+from acuity.tune.points.point import Point
+from acuity.tune.points.workbench import Workbench
 from acuity.tune.progress import Stopped
 from acuity.tune.search.priors import Related, prior_for
 from acuity.tune.search.search import Search
 from acuity.tune.search.target import Target
-
-if TYPE_CHECKING:
-    from acuity.tune.clip import Clip
-    from acuity.tune.encoders import Encoder
-    from acuity.tune.encoders.encoder import EncoderSettings
-    from acuity.tune.points.point import Point
-    from acuity.tune.points.workbench import Workbench
 
 MOST_ENCODES: Final = 8
 _ANY_VMAF: Final = Target(0.0)
@@ -91,7 +88,7 @@ def search(
     run = _Run(bench, clip, settings, target, ends, tolerance)
     found = run.until_done(max_encodes)
     if found is None:
-        raise run.unreachable(clip, target, quality_range, max_encodes)
+        raise run.unreachable(quality_range, max_encodes)
     return SearchAnswer(
         settings=settings,
         target=target,
@@ -201,19 +198,16 @@ class _Run:
             tally.plan(asked - _TYPICAL)
         return None if self.search.found is None else self._points[self.search.found]
 
-    def unreachable(
-        self, clip: Clip, target: Target, quality_range: tuple[float, float] | None, most: int
-    ) -> UnreachableError:
-        """The sentence that says what was the best instead."""
+    def unreachable(self, quality_range: tuple[float, float] | None, most: int) -> UnreachableError:
         nearest = self.search.nearest
         best = None if nearest is None else self._points[nearest]
-        encoder = self._settings.encoder
+        encoder, target = self._settings.encoder, self._target
         within = "" if quality_range is None else " with {} {} to {}".format(encoder.knob, *quality_range)
         instead = ""
         if best is not None:
             instead = f": the best is {encoder.knob} {best.quality} with {target.shown(target.figure(best))}"
         goal = f"reach {target} of" if target.kind == "quality" else f"stay under {target} with"
-        about = f"{goal} '{clip.path}'{within}"
+        about = f"{goal} '{self._clip.path}'{within}"
         if not self.search.done:
             made = "1 encode" if most == 1 else f"{most} encodes"
             sentence = f"{encoder.name} didn't {about} in {made}{instead}; raise max_iterations"

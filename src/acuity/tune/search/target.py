@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
 
 import numpy as np
 
@@ -12,9 +12,7 @@ from acuity.errors import TuneError
 from acuity.measure.pooling import POOLS, pool
 from acuity.scoring.metrics import METRICS, Metric
 from acuity.text import shortened
-
-if TYPE_CHECKING:
-    from acuity.tune.points.point import Point
+from acuity.tune.points.point import Point
 
 Kind = Literal["quality", "bitrate", "size"]
 
@@ -84,7 +82,6 @@ class Target:
         return min(tolerance, _NEAR_PERFECT * abs(perfect - self.value))
 
     def figure(self, point: Point) -> float:
-        """The figure of a point that is compared with the target."""
         if self.kind != "quality":
             return point.bitrate_kbps if self.kind == "bitrate" else float(point.bytes)
         if self.column not in point.scores:
@@ -123,5 +120,4 @@ class Target:
 
 
 def _metric(column: str) -> Metric | None:
-    """The metric of that name, or whose main column it is."""
     return METRICS.get(column.lower().replace("_", "-")) or _BY_KEY.get(column)

@@ -19,8 +19,6 @@ from acuity.scoring.bd_rate import convex_hull
 
 
 class ShotChoice(NamedTuple):
-    """One quality that a shot may be encoded with."""
-
     quality: float
     bits: float  # of the whole shot
     score: float  # the mean of its frames; more is better
@@ -28,8 +26,6 @@ class ShotChoice(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """The choices for a shot: the bits and the score of each quality."""
-
     frames: int
     choices: tuple[ShotChoice, ...]
 
@@ -39,7 +35,6 @@ class Curve:
 
 
 def mean_score(curves: Sequence[Curve], chosen: Sequence[ShotChoice]) -> float:
-    """The mean over all frames of one choice for each shot."""
     weighted = (choice.score * curve.frames for curve, choice in zip(curves, chosen, strict=True))
     return math.fsum(weighted) / sum(curve.frames for curve in curves)
 
@@ -115,7 +110,6 @@ class _Walk:
             heapq.heappush(self._steps, (-slope, shot))
 
     def step(self, budget: float = math.inf) -> bool:
-        """Take the steepest step within the budget; False if there is none."""
         while self._steps:
             slope, shot = heapq.heappop(self._steps)
             choice = self._hulls[shot][self._places[shot] + 1]

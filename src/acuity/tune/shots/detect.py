@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from acuity.errors import NoFramesError, TuneError
 from acuity.tune.clip import Clip, Part
-from acuity.tune.points.cache import Cache
+from acuity.tune.points.point import Cache
 from acuity.video.alignment.signature import COARSE, grid
 from acuity.video.picture import Picture, Signature
 from acuity.video.readers.reader import BaseReader
@@ -63,8 +63,6 @@ class Shot(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Detection:
-    """How shots are found."""
-
     # The least mean change of luma between two frames that may be a cut, as a part of the range of samples;
     # for pictures that have nothing in common, as in dark scenes, a third of it.
     threshold: float = THRESHOLD

@@ -30,8 +30,8 @@ from acuity.tune.search.searching import search
 from acuity.tune.search.target import Target
 from acuity.tune.shots.allocation import Allocation, Curve, ShotChoice, best_score, least_bits
 from acuity.tune.shots.detect import Detection, known_shots
-from acuity.tune.shots.one_stream import for_stitching, stitchable_range
 from acuity.tune.shots.plan import Division, PlannedShot, ShotPlan
+from acuity.tune.shots.stitch import for_stitching, stitchable_range
 
 _REACH: Final = 8  # whole values that a curve is believed beyond what was measured of it
 _HALVES: Final = 6.0  # whole values in which bits halve, as long as one point is all that is known
@@ -122,8 +122,6 @@ def _gathered(notes: Mapping[int, Sequence[str]], shots: int) -> list[str]:
 
 @dataclass(slots=True)
 class _Job:
-    """The planning of one clip."""
-
     bench: Workbench
     clip: Clip
     settings: EncoderSettings
@@ -292,8 +290,6 @@ class _Job:
 
 
 class MeasuredShot(NamedTuple):
-    """The bits and the score of one encode of a shot."""
-
     bits: float
     score: float  # more is better
 

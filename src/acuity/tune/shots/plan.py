@@ -8,7 +8,7 @@ import os
 import shlex
 from dataclasses import asdict, dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Any, Final, Literal
 
 import av
 import numpy as np
@@ -19,16 +19,16 @@ from acuity.tune.clip import Clip, Part
 from acuity.tune.encoders.beside import beside, opened, text_codec
 from acuity.tune.encoders.encode import PictureForm, job_of
 from acuity.tune.encoders.encoder import FORMATS, EncoderSettings
+from acuity.tune.encoders.encoding import Job
 from acuity.tune.encoders.external import encoder_words, tag_filters
 from acuity.tune.material import covered
 from acuity.tune.points.point import Point, PointScoring
 from acuity.tune.search.target import Target
-from acuity.tune.shots.one_stream import delay
 from acuity.video.readers.avframes import av_name
 
-if TYPE_CHECKING:
-    from acuity.tune.encoders.encoding import Job
-
+# Frames by which decoding is ahead of showing, at most: the levels of the B-frames' pyramid. Codecs that are
+# not here hide frames in the packets of others, so that packets are in the order of showing.
+_REORDERED: Final = {"h264": 2, "hevc": 2, "vvc": 6}
 Division = Literal["each", "mean", "bitrate"]
 
 # How each division of bits is named in documents.
@@ -66,8 +66,6 @@ class PlannedShot:
 
 @dataclass(frozen=True, slots=True)
 class Stitched:
-    """The file that was made of a plan, as it was measured."""
-
     path: str
     bytes: int  # of the file
     video_bytes: int  # of the video's packets in it
@@ -163,13 +161,17 @@ class ShotPlan:
         return [[name, value] for name, value in options.items() if name not in apart]
 
     def csv(self) -> str:
-        """A line for each shot, numbered from 1."""
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         rows = [{"shot": number, **shot.document()} for number, shot in enumerate(self.shots, 1)]
         writer.writerow(rows[0])
         writer.writerows(row.values() for row in rows)
         return text.getvalue()
+
+
+def delay(codec: str) -> int:
+    """Frames by which the first packet's time of decoding precedes that of showing."""
+    return _REORDERED.get(codec, 0)
 
 
 # ---- commands of ffmpeg ----------------------------------------------------------------------------
@@ -233,7 +235,6 @@ def concat_command(plan: ShotPlan) -> list[str]:
 
 
 def shell_script(plan: ShotPlan) -> str:
-    """A script that encodes the shots and joins them; raises TuneError if the frame rate varies."""
     check_script(plan.clip)
     lines = [
         "#!/bin/sh",
@@ -268,7 +269,6 @@ def _entry(plan: ShotPlan, number: int, shot: PlannedShot) -> tuple[str, str]:
 
 
 def _begins(clip: Clip) -> Fraction:
-    """When the first frame is shown, by the source's clock."""
     with clip.reader() as reader:
         reader.read()
         return reader.times.at(0)

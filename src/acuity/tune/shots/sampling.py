@@ -95,7 +95,6 @@ class SampledPieces:
         return Uncertainty(value, error, (value - reach, value + reach))
 
     def score(self, point: Point, column: str = "vmaf", pool: str = "mean") -> Uncertainty:
-        """The pooled score of a point that was measured on the sample."""
         if pool == "mean":
             return self.mean(point.scores[column])
         value = point.pool(column, pool)
@@ -112,7 +111,6 @@ class SampledPieces:
         return Uncertainty(value, note=note)
 
     def bitrate_kbps(self, point: Point) -> Uncertainty:
-        """The bitrate of a point that was measured on the sample."""
         return self.mean(point.sizes.astype(np.float64) * (8 * float(point.rate) / 1000))
 
     def note(self, uncertainty: Uncertainty, what: str = "VMAF", digits: int = 2) -> str:
@@ -203,7 +201,6 @@ def _hits(units: Sequence[Shot], count: int) -> list[tuple[Shot, int]]:
 
 
 def _taken(unit: Shot, hits: int, piece: int) -> list[Part]:
-    """Pieces of a unit at even distances, or all of it."""
     if hits * piece >= unit.frames:
         return [unit.part]
     starts = [unit.start + (2 * place + 1) * unit.frames // (2 * hits) - piece // 2 for place in range(hits)]
