@@ -58,9 +58,7 @@ def refused(
 
 @pytest.mark.parametrize("name", READS)
 def test_reading(ground: Ground, name: str) -> None:
-    text = ground.text(READS[name])
-    message = refused(ground.paths.check, text)
-    assert refused(ground.paths.open, text) == message
+    refused(ground.paths.check, ground.text(READS[name]))
 
 
 @pytest.mark.parametrize("name", READS)
