@@ -19,7 +19,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from acuity.errors import SettingsError
 from acuity.models.sources import FOLDERS_VARIABLE, PACKAGE_SOURCE, model_folders
@@ -34,7 +34,7 @@ OUTPUTS: Final = "outputs"  # in the data folder
 _KERNEL: Final = ("/proc", "/sys")
 
 
-def roots_of(data: Path, allow: Iterable[str], allow_write: Iterable[str] = ()) -> dict[str, list[Path]]:
+def roots_of(data: Path, allow: Iterable[str], allow_write: Iterable[str] = ()) -> dict[str, Any]:
     """The default, data and operator's folders as AllowedPaths takes them, resolved; raises SettingsError."""
     folder = resolve_root(data, "the data folder (ACUITY_DATA)")
     written = _added(allow_write, "VMAF_MCP_ALLOW_WRITE", folder)

@@ -167,7 +167,4 @@ _OUTPUT: Final = outline(
     dict.fromkeys(("metrics", "frames", "notes"), "array")
     | dict.fromkeys(("frames_omitted", "aggregate_metrics", "acuity"), "object")
     | {"mismatched_model_warning": "string"},
-    bitdepth="Bits of a sample, as they were compared.",
-    notes="Warnings come before the score: level, code, text.",
-    mismatched_model_warning="Only where the model is made for another resolution.",
 )
