@@ -9,12 +9,12 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import cache, partial
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import pydantic_core
 from mcp.server.caching import CacheHint
 from mcp.server.context import CallNext, HandlerResult, ServerMiddleware, ServerRequestContext
-from mcp.server.subscriptions import InMemorySubscriptionBus
+from mcp.server.subscriptions import InMemorySubscriptionBus, SubscriptionBus
 
 from acuity import __version__
 from acuity.access.paths import AllowedPaths
@@ -23,12 +23,15 @@ from acuity.agents.embedded.budget import PAGES, PAYER, POSTS, Budget
 from acuity.agents.embedded.config import STEERING_TOOLS, EmbeddedConfig
 from acuity.agents.embedded.live.pictures import LivePictures
 from acuity.agents.embedded.live.scores import Scores
+from acuity.agents.embedded.live.state import LiveState
 from acuity.agents.embedded.presence import PAGE_NAME, EndSignals, Presence, Watchers
 from acuity.agents.embedded.resources import MeasurementResources
+from acuity.agents.embedded.steering.bridge import CommandSender
 from acuity.agents.embedded.steering.commands import CONNECTED, Leases, client_name, lasting_connection
 from acuity.agents.embedded.subscriptions import Subscriptions
 from acuity.agents.embedded.tools import computing, steering, watching
 from acuity.agents.embedded.tools.computing import embedded_services
+from acuity.agents.tools.services import Services
 from longwire.endpoints import PATH, Http, Offer, Open, Pair, SsePaths, Uds, open_endpoint
 from longwire.guard.access import Access
 from longwire.guard.tokens import Tokens
@@ -43,14 +46,6 @@ from longwire.wire.http.static_files import page_headers, static_files
 from longwire.wire.listeners import LOOPBACK, Address
 from longwire.wire.quick import QuickAnswers
 from longwire.wire.serving import Serving, shared_lifespan
-
-if TYPE_CHECKING:
-    from mcp.server.subscriptions import SubscriptionBus
-
-    from acuity.agents.embedded.live.state import LiveState
-    from acuity.agents.embedded.steering.bridge import CommandSender
-    from acuity.agents.tools.services import Services
-
 
 Opening: TypeAlias = AbstractAsyncContextManager[list[Open]]
 # Calls a function at once, or when there is time for it.

@@ -29,7 +29,6 @@ from acuity.agents.settings import AcuitySettings
 from acuity.agents.standalone.node_jobs import NodeJobs
 from acuity.agents.tools import (
     backends,
-    benchmark,
     compare,
     evaluation,
     extractors,
@@ -88,7 +87,6 @@ _FAMILIES: Final = (
     models,
     backends,
     extractors,
-    benchmark,
     tuning,
     compare,
     worst_frames,

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from acuity.agents.schemas import array, choices, outline, record, text
 from acuity.agents.tools.long_tool import long_tool
 from acuity.agents.tools.scoring_schema import path_argument
+from acuity.agents.tools.services import Services
 from acuity.errors import AcuityError
 from acuity.jobs.tasks.evaluate import compare_payload, evaluate_payload
 from acuity.scoring.request import MAX_TEXT
 from acuity.tiny.evaluate.choices import INPUT, NO_MODELS, POOLINGS, SPLITS, no_split, require_extra
 from longwire.product.catalog import Arguments, Tool
 from longwire.work import JobSpec
-
-if TYPE_CHECKING:
-    from acuity.agents.tools.services import Services
 
 EVALUATE: Final = "eval_model_on_split"
 COMPARE: Final = "compare_models"

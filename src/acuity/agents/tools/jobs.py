@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from acuity.agents import CARRIERS
 from acuity.agents.job_documents import JOB_ID, STATUSES, brief_job, job_document, job_schema, linked
 from acuity.agents.schemas import array, choices, flag, outline, record, whole
 from acuity.agents.score_answers import FRAMES_SCHEMA
 from acuity.agents.tool_answers import IMAGES_SCHEMA, shown_document, with_pictures
+from acuity.agents.tools.services import Services
 from acuity.errors import JobError
+from acuity.jobs.service import Job, Jobs
 from longwire.principals.limits import may_see, owner
 from longwire.product.calls import check
 from longwire.product.catalog import Answer, Call, Tool
 from longwire.product.results import ordered_answer
-
-if TYPE_CHECKING:
-    from acuity.agents.tools.services import Services
-    from acuity.jobs.service import Job, Jobs
 
 _SUBMIT: Final = """\
 Start a long tool in the background and get a job_id at once: for clips longer than a minute, for 4K, for \

@@ -14,19 +14,15 @@ from collections import OrderedDict, deque
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
-from acuity.access.paths import KINDS
+from acuity.access.paths import KINDS, AllowedPaths
 from acuity.agents.schemas import outline, record, text, whole
+from acuity.agents.tools.services import Services
 from acuity.child_process import ChildProcess, document
 from acuity.errors import PathError
 from acuity.video.readers.guess import CONTAINER_SUFFIXES, RAW_SUFFIXES
 from longwire.product.catalog import Call, Tool
-
-if TYPE_CHECKING:
-    from acuity.access.paths import AllowedPaths
-    from acuity.agents.tools.services import Services
-
 
 # Recognised by extension, because opening every file would take too long.
 SUFFIXES: Final = RAW_SUFFIXES | CONTAINER_SUFFIXES

@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from acuity.measure import Measurement
 from acuity.video.picture import LAYOUTS, Picture, PixelFormat
 from acuity.video.rgb import usual_matrix
 
 if TYPE_CHECKING:
     from acuity.features.extractor import Pair
-    from acuity.measure import Measurement
 
 logger: Final = logging.getLogger(__name__)
 

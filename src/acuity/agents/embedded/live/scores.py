@@ -10,18 +10,16 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from acuity.agents.embedded.live.state import LiveState, Revision
 from acuity.errors import FeatureError, InputError, NoFramesError, NotReady, ScoreError
 from acuity.measure.pooling import POOLS, percentiles
-
-if TYPE_CHECKING:
-    from acuity.agents.embedded.live.state import LiveState, Revision
-    from acuity.measure.results import Results
-    from acuity.measure.segments import Segment
+from acuity.measure.results import Results
+from acuity.measure.segments import Segment
 
 ALL: Final = "all"  # stands for every feature
 MAX_FRAMES: Final = 500  # in one answer

@@ -18,7 +18,7 @@ import math
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from acuity._native import Bridge
 from acuity.agents.embedded.steering.commands import (
@@ -30,10 +30,8 @@ from acuity.agents.embedded.steering.commands import (
     ModelLoader,
 )
 from acuity.errors import AcuityError, ClosedError, CommandQueueFull, EmbeddedError
+from acuity.measure import BoundarySnapshot, Measurement
 from acuity.text import one_line
-
-if TYPE_CHECKING:
-    from acuity.measure import BoundarySnapshot, Measurement
 
 logger: Final = logging.getLogger(__name__)
 

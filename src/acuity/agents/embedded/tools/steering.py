@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from mcp.shared.exceptions import MCPError
 
+from acuity.agents.embedded.steering.bridge import CommandSender
 from acuity.agents.embedded.steering.commands import LARGEST, LEASE, Client, Leases, calling_client
 from acuity.agents.schemas import flag, named, number, outline, record, whole
 from acuity.errors import CommandQueueFull, InputError
 from acuity.scoring.fronts import as_whole
 from longwire.principals.limits import BUSY
 from longwire.product.catalog import Call, Tool
-
-if TYPE_CHECKING:
-    from acuity.agents.embedded.steering.bridge import CommandSender
 
 SWAPPED: Final = "MODEL_SWAPPED"
 ENQUEUED: Final = "MODEL_SWAP_ENQUEUED"

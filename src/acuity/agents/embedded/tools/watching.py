@@ -4,24 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import time
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import mcp_types as types
 
-from acuity.agents.embedded.live.pictures import KINDS, WATCH
+from acuity.agents.embedded.live.pictures import KINDS, WATCH, LivePictures
 from acuity.agents.embedded.live.report import MOST_FRAMES, SHORT, report_answer, report_document
-from acuity.agents.embedded.live.scores import ALL, MAX_ROWS
+from acuity.agents.embedded.live.scores import ALL, MAX_ROWS, Scores
+from acuity.agents.embedded.live.state import LiveState
 from acuity.agents.embedded.resources import picture_uri
 from acuity.agents.embedded.steering.commands import LARGEST
 from acuity.agents.schemas import array, choices, flag, named, number, outline, record, whole
 from acuity.agents.tools.scoring_schema import PRECISIONS
 from acuity.errors import InputError
 from longwire.product.catalog import Call, Tool
-
-if TYPE_CHECKING:
-    from acuity.agents.embedded.live.pictures import LivePictures
-    from acuity.agents.embedded.live.scores import Scores
-    from acuity.agents.embedded.live.state import LiveState
 
 STATUS: Final = "vmaf.status"
 SCORE: Final = "vmaf.score"
