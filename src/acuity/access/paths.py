@@ -47,8 +47,6 @@ _REASONS: Final = {
 
 
 class OpenedFile(NamedTuple):
-    """A checked descriptor and the path of its file."""
-
     fd: int
     path: Path
 

@@ -24,7 +24,6 @@ ALLOW_WRITE_VARIABLE: Final = "VMAF_MCP_ALLOW_WRITE"
 
 
 def allowed_folders(environ: Mapping[str, str] = os.environ) -> tuple[str, ...]:
-    """The folders of VMAF_MCP_ALLOW."""
     return tuple(part for part in environ.get(ALLOW_VARIABLE, "").split(":") if part)
 
 

@@ -224,7 +224,6 @@ def embedded_catalog(
     end: EndSignals,
     config: EmbeddedConfig,
 ) -> Catalog:
-    """Everything the server offers."""
     subscriptions = Subscriptions(live, scores, bus, end.over)
     pictures = LivePictures(live.measurement)
     end.on_close(subscriptions.close)

@@ -38,7 +38,6 @@ class Presence:
     # ---- from the transports ----------------------------------------------------------------
 
     def came(self, connection: object) -> None:
-        """Note that a connection was accepted."""
         self._connected.add(connection)
         self._came.set()
 
@@ -77,7 +76,6 @@ class Presence:
         return noted
 
     def left(self, connection: object) -> None:
-        """Note that a connection was closed."""
         self._connected.discard(connection)
         for client in self._clients.pop(connection, ()):
             self.on_client(client)
@@ -147,7 +145,6 @@ class Watchers:
         return new
 
     def left(self, page: Hashable) -> None:
-        """Note that a page was closed."""
         self._heard.pop(page, None)
         self._changed.set()
 

@@ -159,7 +159,6 @@ _VALUES: Final[Mapping[str, Callable[[str], Any]]] = {
 
 
 def picture_uri(frame: int | str, kind: str) -> str:
-    """The URI of one picture."""
     return f"{_PICTURES}/{frame}/{kind}.png"
 
 

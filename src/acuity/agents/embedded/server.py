@@ -291,8 +291,6 @@ class EmbeddedServer:
                 raise EmbeddedError("the server was stopped already: make another one")
             if name in self._started:
                 raise EmbeddedError(f"'{name}' was already started, at {self._started[name]}")
-            if not transport_available(name):
-                raise EmbeddedError(f"'{name}' is not available on this system: use another transport")
             self._check_unstarted()
             try:
                 with ExitStack() as stack:

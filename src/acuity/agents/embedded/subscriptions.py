@@ -115,8 +115,6 @@ class NotificationMeta:
 
 @dataclass(slots=True)
 class _Watched:
-    """A URI that is looked at."""
-
     task: asyncio.Task[None]
     watchers: int = 0
 

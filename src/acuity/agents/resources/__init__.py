@@ -10,7 +10,6 @@ from longwire.product.catalog import Resources
 
 
 def resources(services: Services) -> list[Resources]:
-    """All families of resources."""
     return [
         ReportResources(services.jobs),
         WorstResources(services.jobs, services.pictures),

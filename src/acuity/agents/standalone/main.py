@@ -95,7 +95,6 @@ _FAMILIES: Final = (
 
 
 def product_catalog(services: Services, bus: SubscriptionBus) -> Catalog:
-    """Everything the server offers."""
     tools = accepting(tool for family in _FAMILIES for tool in family.tools(services))
     tools = with_apps([*tools, *jobs.tools(services, tools), *frames.tools(services)])
     families = resources(services)

@@ -42,7 +42,6 @@ _OPTIONAL: Final = ("split", "input_name", "pooling")
 
 
 def tools(services: Services) -> list[Tool]:
-    """eval_model_on_split and compare_models."""
     # A submitted one has no more time than a call: a table of any honest size takes seconds.
     limit = services.settings.time_limit
 

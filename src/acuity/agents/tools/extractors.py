@@ -28,7 +28,6 @@ _INPUT: Final = record(
 
 
 def tools(_: Services) -> list[Tool]:
-    """list_extractors."""
     return [listing("list_extractors", _LIST)]
 
 

@@ -34,8 +34,6 @@ _LARGEST: Final = 2**31 - 1
 
 
 def tools(services: Services) -> list[Tool]:
-    """get_frames."""
-
     async def run(call: Call) -> Answer:
         return await _frames(services.jobs, call.arguments)
 

@@ -34,15 +34,12 @@ _NAME: Final = re.compile(r"[A-Za-z0-9_]{1,80}\.png")
 
 
 class KeptPictures:
-    """The folders of pictures, one for each job."""
-
     def __init__(self, data: Path, most_bytes: int = _MOST_BYTES) -> None:
         self._folder = data.absolute() / FOLDER
         self._most = most_bytes
         self._sweeping: set[asyncio.Task[None]] = set()
 
     def folder(self, job_id: str) -> Path:
-        """The folder of a job."""
         return self._folder / job_id
 
     def find(self, job_id: str, name: str) -> Path | None:
@@ -53,7 +50,6 @@ class KeptPictures:
         return path if path.is_file() and not path.is_symlink() else None
 
     def names(self, job_id: str) -> list[str]:
-        """The pictures of a job."""
         with contextlib.suppress(OSError):
             return sorted(path.name for path in self.folder(job_id).iterdir() if _NAME.fullmatch(path.name))
         return []

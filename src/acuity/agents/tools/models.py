@@ -203,7 +203,6 @@ _NAME: Final = (
 
 
 def tools(services: Services) -> list[Tool]:
-    """list_models and describe_model."""
     models = services.models
 
     async def list_models(_: Call) -> types.CallToolResult:

@@ -54,7 +54,6 @@ frames, worst_segments the lowest stretches. For long videos use submit_job."""
 
 
 def tools(services: Services) -> list[Tool]:
-    """vmaf_score and vmaf_score_encoded."""
     family = _Scoring(services)
     settle = partial(settle_geometry, services.paths)
     return [
@@ -198,7 +197,6 @@ def _external(
     presets: dict[str, str],
     echo: dict[str, Any],
 ) -> ExternalPayload:
-    """The payload for another vmaf binary."""
     backend = request.backend
     _refuse_missing(
         backend,

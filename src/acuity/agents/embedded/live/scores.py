@@ -50,14 +50,12 @@ class Scores:
         self._next = 0  # the frame to look at
 
     def newest(self) -> dict[str, Any]:
-        """The newest score, and the pools of all scores."""
         revision = self._live.revision
         if self._last is None or self._last[0] != revision:
             self._last = revision, self._newest(self._named(None), ())
         return self._last[1]
 
     def answer(self, asked: Mapping[str, Any]) -> dict[str, Any]:
-        """The answer of vmaf.score; raises AcuityError."""
         name = self._named(asked.get("name"))
         percents = asked.get("percentiles", ())
         if "first" in asked or "last" in asked:
@@ -249,7 +247,6 @@ class Scores:
         return parts if len(parts) > 1 else []
 
     def _holders(self, name: str) -> list[Segment]:
-        """Which model scores which frames."""
         return [segment for segment in self._live.measurement.segments if segment.name == name]
 
     def _with_features(self, document: dict[str, Any], features: Sequence[str]) -> dict[str, Any]:

@@ -72,12 +72,10 @@ class LiveState:
 
     @property
     def over(self) -> bool:
-        """Whether no more frames come."""
         return self.measurement.over or self.measurement.failure is not None
 
     @property
     def moving(self) -> bool:
-        """Whether frames are measured now."""
         return self.state in ("measuring", "finishing")
 
     @property

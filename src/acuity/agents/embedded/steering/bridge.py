@@ -213,7 +213,6 @@ class CommandSender:
         return {"stopped": True, "frames_read": self._measurement.frames}
 
     def left(self, client: Client) -> None:
-        """End the pause of a client that has gone."""
         if self._measurement.gate.release(client.key):
             logger.info("the pause of %s ended, as it left", client.name, extra={"event": "pause_ended"})
             self._wake()
@@ -224,7 +223,6 @@ class CommandSender:
 
     @property
     def over(self) -> bool:
-        """Whether no more commands are taken."""
         return self._refusal is not None
 
     # ---- for the server ---------------------------------------------------------------------

@@ -63,8 +63,6 @@ _TRANSPORTS: Final = {"post": "http", "session": "http", "address": "http", "tok
 
 @dataclass(eq=False, slots=True)
 class Client:
-    """The client that a request came from."""
-
     key: Hashable  # the same for all requests of one client
     name: str = "a client"  # what it calls itself
     transport: str = "local"
@@ -135,7 +133,6 @@ def calling_client(call: Call, on_leave: Callable[[Client], None]) -> Client:
 
 
 def client_name(session: ServerSession) -> str:
-    """The name that a client gives itself."""
     params = connection_of(session).client_params
     name = params.client_info.name if params is not None and params.client_info is not None else ""
     return one_line(name)[:_LONGEST_NAME] if name else "a client"
@@ -176,8 +173,6 @@ LEASE: Final = 300.0  # seconds that a client's pause lasts unless it says other
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command of a client, with the model that it names."""
-
     name: str
     argument: Mapping[str, Any]
     client: Client

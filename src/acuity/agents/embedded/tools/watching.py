@@ -71,7 +71,6 @@ _LOOK: Final = 0.1  # seconds between looks at new scores
 
 
 def tools(live: LiveState, scores: Scores, pictures: LivePictures) -> list[Tool]:
-    """vmaf.status, vmaf.features, vmaf.score, vmaf.curve, vmaf.worst_frames, vmaf.watch and vmaf.report."""
     its = _Watching(live, scores, pictures)
     return [
         Tool(STATUS, "Status", _STATUS_TEXT, record({}), its.status, _STATUS),
