@@ -14,7 +14,6 @@ import anyio
 import anyio.from_thread
 import anyio.lowlevel
 import anyio.to_thread
-import mcp_types as types
 from mcp import Client
 from mcp.server.lowlevel import Server
 
@@ -167,16 +166,6 @@ class Asked:
                 return await ask(name, **arguments)
 
         return anyio.run(main)
-
-    def listed(self) -> list[types.Tool]:
-        found: list[types.Tool] = []
-
-        async def main() -> None:
-            async with Client(self._server()) as client:
-                found.extend((await client.list_tools()).tools)
-
-        anyio.run(main)
-        return found
 
     def _server(self) -> Any:
         settings = AcuitySettings(binary=self.binary, bench_output=self.bench_output)

@@ -56,16 +56,6 @@ def test_every_model_is_listed_in_one_shape() -> None:
     assert all(model["intended_use"] for model in listed if model["name"].startswith("acuity_"))
 
 
-def test_a_variant_of_a_file_has_no_file_of_its_own() -> None:
-    asked = Asked(models.tools)
-    made = next(m for m in asked.ask("list_models")["models"] if m["name"] == "vmaf_4k_v0.6.1neg")
-    described = asked.ask("describe_model", name="vmaf_4k_v0.6.1neg")
-    base = str(find_model("vmaf_4k_v0.6.1"))
-    for found in (made, described):
-        assert (found["path"], found["made_from"]) == (None, base)
-    assert described["model_argument"] == "version=vmaf_4k_v0.6.1neg"
-
-
 def test_a_way_of_watching_is_no_model() -> None:
     error = Asked(models.tools).ask("describe_model", name="phone")["error"]
     assert error.startswith("model 'phone' not found; run list_models")
