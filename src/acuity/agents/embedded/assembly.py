@@ -195,7 +195,12 @@ async def assembled(
     trace_requests(server)
     # What the tools that agents poll answer when they are called without arguments.
     polled = {watching.STATUS: live.status, watching.SCORE: scores.newest}
-    documents = {name: presence.noting(made) for name, made in polled.items() if config.offers(name)}
+    documents = {name: made for name, made in polled.items() if config.offers(name)}
+
+    def admits(client: str) -> bool:
+        presence.asked()
+        return live.budget.admits(_payer(client))
+
     try:
         async with shared_lifespan(server) as state:
             served = Serving(
@@ -204,7 +209,7 @@ async def assembled(
                 state,
                 local_access(config.tokens),
                 bare=True,
-                quick=QuickAnswers(server, documents, lambda client: live.budget.admits(_payer(client))),
+                quick=QuickAnswers(server, documents, admits),
                 presence=presence,
                 accounts=live.budget,
                 on_connection=CONNECTED.set,

@@ -7,9 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Hashable
 from contextlib import suppress
-from typing import Final, TypeVar
-
-_Document = TypeVar("_Document")
+from typing import Final
 
 _MOST_CLIENTS: Final = 64  # that are remembered of one connection
 _LOOK: Final = 0.1  # seconds between looks at whether answers are being made
@@ -65,15 +63,6 @@ class Presence:
         if not self._asked:
             self._asked = True
             self._first.set()
-
-    def noting(self, document: Callable[[], _Document]) -> Callable[[], _Document]:
-        """The function, made to note each call as a request."""
-
-        def noted() -> _Document:
-            self.asked()
-            return document()
-
-        return noted
 
     def left(self, connection: object) -> None:
         self._connected.discard(connection)

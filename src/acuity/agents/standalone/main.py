@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
 from dataclasses import replace
@@ -60,6 +59,7 @@ from longwire.product.asking import AskingRules
 from longwire.product.catalog import Catalog
 from longwire.tasks.extension import Tasks
 from longwire.tasks.listen import Listen
+from longwire.wire.tasks import RunningTasks
 
 NAME: Final = "acuity"
 
@@ -209,20 +209,17 @@ def publish_changes(jobs: Jobs, bus: SubscriptionBus, *, everywhere: bool = True
 
     Without `everywhere`, those of this process only.
     """
-    under_way: set[asyncio.Task[None]] = set()  # the event loop holds only weak references
+    under_way = RunningTasks()
 
     def heard(job: Job) -> None:
         if has_report(job):
-            task = asyncio.get_running_loop().create_task(_publish(bus, job.id))
-            under_way.add(task)
-            task.add_done_callback(under_way.discard)
+            under_way.spawn(_publish(bus, job.id))
 
     undo = jobs.on_change(heard, everywhere=everywhere)
 
     def stop() -> None:
         undo()
-        for task in under_way:
-            task.cancel()
+        under_way.cancel()
 
     return stop
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 from acuity.agents.schemas import array, choices, outline, record, text
 from acuity.agents.tools.long_tool import long_tool
 from acuity.agents.tools.scoring_schema import path_argument
-from acuity.agents.tools.services import Services
+from acuity.agents.tools.services import Services, checked_tiny
 from acuity.errors import AcuityError
 from acuity.jobs.tasks.evaluate import compare_payload, evaluate_payload
 from acuity.scoring.request import MAX_TEXT
@@ -86,12 +86,9 @@ def _table(services: Services, given: Arguments) -> dict[str, Any]:
 
 
 async def _model(services: Services, given: str) -> str:
-    """The resolved path of a model's file; raises ModelError or PathError."""
     if os.sep in given:
         services.paths.check(given)  # first of all: what kind of file it is says nothing about one outside
-    elif (file := await services.models.find_tiny(given)) is not None:
-        return str(services.paths.check_tiny(str(file.path)))
-    return str(services.paths.check_tiny(given))
+    return await checked_tiny(services, given)
 
 
 async def _model_or_error(services: Services, given: str) -> str | AcuityError:
