@@ -106,7 +106,7 @@ async def at_sse(*, fast: bool = True) -> AsyncIterator[tuple[Measured, httpx2.A
     bench = Measured()
     async with (
         opening(bench, fast=fast) as endpoints,
-        endpoints.sse(0, "/mcp/sse") as opened,
+        endpoints.port("sse", 0, "/mcp/sse") as opened,
         httpx2.AsyncClient(timeout=30, trust_env=False) as http,
     ):
         yield bench, http, next(one.where for one in opened if one.transport == "sse")

@@ -87,19 +87,13 @@ class Endpoints:
         """Two descriptors, which stay the caller's to close; `on_end` is called when the client has left."""
         return open_endpoint(Pair(read, write, framing, on_end), self._serving)
 
-    def sse(self, port: int, path: str, listener: socket.socket | None = None) -> Opening:
-        """Event streams and POSTs at a path of 127.0.0.1; port 0 is any free one."""
-        paths = SsePaths(path, f"{path.rpartition('/')[0]}/request")
-        # The page speaks Streamable HTTP, wherever it was opened.
-        return self._port(port, listener, path, {"sse"} if PATH in paths else {"sse", "http"}, paths)
+    def port(self, name: Offer, port: int, path: str, listener: socket.socket | None = None) -> Opening:
+        """Event streams and POSTs ('sse') or Streamable HTTP ('http') at a path of 127.0.0.1.
 
-    def http(self, port: int, listener: socket.socket | None = None) -> Opening:
-        """Streamable HTTP at /mcp of 127.0.0.1; port 0 is any free one."""
-        return self._port(port, listener, PATH, {"http"}, SsePaths())
-
-    def _port(
-        self, port: int, listener: socket.socket | None, path: str, offers: set[Offer], sse: SsePaths
-    ) -> Opening:
+        Port 0 is any free one. The page speaks Streamable HTTP, wherever it was opened.
+        """
+        sse = SsePaths(path, f"{path.rpartition('/')[0]}/request") if name == "sse" else SsePaths()
+        offers = {name, "http"} if name == "http" or PATH not in sse else {name}
         health = self._health(path)
         pages: dict[str, Handler] = {"/": for_methods(_READ, health)}
         page_files: dict[str, Handler] = {}

@@ -144,9 +144,9 @@ class PromptScoring:
             arguments["feature"] = [self.feature]
         return {"tool": "vmaf_score" if raw else "vmaf_score_encoded", "arguments": arguments}
 
-    def comparison(self, reference: str, *encodes: str, model: str | None = None) -> dict[str, Any]:
+    def comparison(self, reference: str, *encodes: str) -> dict[str, Any]:
         """Arguments of submit_job for several encodes at once."""
-        given = self.call(reference, encodes[0], model)["arguments"]
+        given = self.call(reference, encodes[0])["arguments"]
         kept = {name: value for name, value in given.items() if name not in _PAIR}
         return {
             "tool": "compare_encodes",
@@ -160,12 +160,10 @@ class PromptScoring:
         kept.pop("feature", None)
         return {"tool": "describe_worst_frames", "arguments": {"ref": reference, "dis": distorted, **kept}}
 
-    def steps(self, reference: str, *distorted: str) -> str:
-        """The instructions to score these videos and wait for the results."""
-        calls = "\n\n".join(fenced(self.call(reference, each)) for each in distorted)
-        return "\n\n".join(
-            (f"Call `submit_job` with\n\n{calls}", *self.remarks(reference, *distorted), _WAIT, REFUSED)
-        )
+    def steps(self, reference: str, distorted: str) -> str:
+        """The instructions to score a pair and wait for the result."""
+        call = f"Call `submit_job` with\n\n{fenced(self.call(reference, distorted))}"
+        return "\n\n".join((call, *self.remarks(reference, distorted), _WAIT, REFUSED))
 
     def remarks(self, reference: str, *distorted: str) -> list[str]:
         """The remarks on raw video among these."""
