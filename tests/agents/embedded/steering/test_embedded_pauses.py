@@ -8,7 +8,7 @@ import json
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +28,6 @@ from live_ground import MODEL, SECONDS, playing
 from longwire.endpoints import Open
 from moving_pictures import pair
 from raw_http import META, call, modern
-from transport_bench import run as run_async
 from transport_bench import transport_to
 
 pytestmark = pytest.mark.filterwarnings("ignore::mcp.MCPDeprecationWarning")
@@ -74,9 +73,9 @@ def test_over_a_socket(envelope: bool, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("transport", ["sse", "http", "uds"])
-def test_with_the_official_client(transport: str, tmp_path: Path) -> None:
+async def test_with_the_official_client(transport: str, tmp_path: Path) -> None:
     """The end of its stream, session or connection is the end of its pause."""
-    with hosted(tmp_path) as (measurement, server):
+    with hosted(tmp_path) as (measurement, server), ExitStack() as stack:
         where = {"sse": server.start_sse().url, "http": server.start_http().url, "uds": str(tmp_path / "s")}
         info = Implementation(name="inspector", version="1")
 
@@ -84,21 +83,18 @@ def test_with_the_official_client(transport: str, tmp_path: Path) -> None:
             opened = Open(transport, where[transport], lambda: None)
             return Client(transport_to(opened), mode="legacy", client_info=info)
 
-        async def main() -> None:
-            async with client() as leaves, client() as stays:
-                result = await leaves.call_tool("vmaf.pause", {"lease_seconds": 600})
-                assert result.structured_content["paused"]
-                status = (await stays.call_tool("vmaf.status", {})).structured_content
-                (pause,) = status["paused_by"]
-                assert (pause["by"], pause["transport"]) == ("inspector", transport)
-                assert status["paused_until"] == pause["until"] == result.structured_content["paused_until"]
-                assert 0 < status["pause_seconds_left"] <= 600
-                assert status["state"] == "paused"
-                moving = Moving(measurement)
-            assert await asyncio.to_thread(moving.again)
-
-        with feeding(measurement):
-            run_async(main)
+        stack.enter_context(feeding(measurement))
+        async with client() as leaves, client() as stays:
+            result = await leaves.call_tool("vmaf.pause", {"lease_seconds": 600})
+            assert result.structured_content["paused"]
+            status = (await stays.call_tool("vmaf.status", {})).structured_content
+            (pause,) = status["paused_by"]
+            assert (pause["by"], pause["transport"]) == ("inspector", transport)
+            assert status["paused_until"] == pause["until"] == result.structured_content["paused_until"]
+            assert 0 < status["pause_seconds_left"] <= 600
+            assert status["state"] == "paused"
+            moving = Moving(measurement)
+        assert await asyncio.to_thread(moving.again)
 
 
 def seconds_left(watcher: LineClient, most: float) -> float:
