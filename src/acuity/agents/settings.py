@@ -18,7 +18,6 @@ from longwire.settings import Settings
 if TYPE_CHECKING:
     from longwire.server.serve import ServeOptions
 
-DATA_VARIABLE: Final = "ACUITY_DATA"
 ALLOW_VARIABLE: Final = "VMAF_MCP_ALLOW"
 ALLOW_WRITE_VARIABLE: Final = "VMAF_MCP_ALLOW_WRITE"
 

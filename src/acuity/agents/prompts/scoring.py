@@ -72,12 +72,6 @@ def known_size(hint: str | None, name: str) -> tuple[int, int] | None:
     return (found.width, found.height) if found is not None else None
 
 
-def check_hint(hint: str | None) -> None:
-    """Refuse a hint without a size."""
-    if hint is not None and known_size(hint, "") is None:
-        raise MCPError(types.INVALID_PARAMS, f"geometry '{hint}' gives no size: write it like '{COMMON[0]}'")
-
-
 def spelled(geometry: RawFormat) -> str:
     return f"{geometry.width}x{geometry.height} {geometry.format.layout} {geometry.format.depth}-bit"
 
@@ -121,7 +115,9 @@ class PromptScoring:
     @classmethod
     def from_arguments(cls, given: Mapping[str, str], reference: str) -> PromptScoring:
         hint = given.get("geometry")
-        check_hint(hint)
+        if hint is not None and known_size(hint, "") is None:
+            sentence = f"geometry '{hint}' gives no size: write it like '{COMMON[0]}'"
+            raise MCPError(types.INVALID_PARAMS, sentence)
         model = model_string(given["model"]) if "model" in given else _fitting(hint, reference)
         return cls(model, known_geometry(hint, reference), given.get("backend"), given.get("feature"))
 
