@@ -153,8 +153,11 @@ async def standalone_server(
         server = build_server(catalog, name=NAME, version=__version__, middleware=middleware, asking=asking)
         trace_requests(server)
         undo = stack.enter_context(ExitStack())
-        for stop in (*_watchers(jobs, bus, metrics), services.pictures.watch(jobs)):
-            undo.callback(stop)
+        # A bus of the cluster tells other nodes by itself.
+        everywhere = isinstance(bus, InMemorySubscriptionBus)
+        undo.callback(publish_changes(jobs, bus, everywhere=everywhere))
+        for watcher in (metrics, JobTracer(), services.pictures):
+            undo.callback(watcher.watch(jobs))
         undo.callback(observer.flush)
         yield Served(server, jobs, limits, metrics, counters, [tool.name for tool in catalog.tools])
 
@@ -195,13 +198,6 @@ def _services(
         turns=turns,
     )
     return Services(settings, paths, Jobs(config, shared))
-
-
-def _watchers(jobs: Jobs, bus: SubscriptionBus, metrics: Metrics) -> list[Callable[[], None]]:
-    """Register the listeners to job changes; returns the functions that remove them."""
-    # A bus of the cluster tells other nodes by itself.
-    everywhere = isinstance(bus, InMemorySubscriptionBus)
-    return [publish_changes(jobs, bus, everywhere=everywhere), metrics.watch(jobs), JobTracer().watch(jobs)]
 
 
 def publish_changes(jobs: Jobs, bus: SubscriptionBus, *, everywhere: bool = True) -> Callable[[], None]:
