@@ -1,12 +1,5 @@
 """The resources of a measurement, by URIs with queries.
 
-    acuity://measurement/status
-    acuity://measurement/scores?frames=0-499
-    acuity://measurement/report?frames=0-499
-    acuity://measurement/report.csv
-    acuity://measurement/watch?below=70&name=vmaf
-    acuity://measurement/pictures/120/distorted.png
-
 With ?rate=N a subscriber is notified at most N times a second; reading ignores it.
 """
 

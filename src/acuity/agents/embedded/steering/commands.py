@@ -1,12 +1,5 @@
 """The commands to a running measurement, which its own thread carries out between two frames.
 
-    command         argument                        result
-    swap_model      model, slot | None, repredict   reported_as, model, before, first, next_frame, …
-    pause           lease_seconds                   paused, next_frame, lease_seconds, paused_until, paused_by
-    resume                                          paused, next_frame, lifted, paused_by
-    stop_after      frame | None                    stop_after, next_frame, finished
-    set_subsample   n                               subsample, next_frame
-
 The ring holds tickets. A command waits in the handoff under its ticket, and the thread that takes it out
 decides: the measuring thread to carry it out, the server's thread to withdraw it. Its reply goes back in the
 same way.
