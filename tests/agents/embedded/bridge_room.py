@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
@@ -11,7 +12,7 @@ from acuity._native import Bridge
 from acuity.access.paths import AllowedPaths
 from acuity.agents.embedded.steering.bridge import BoundaryListener, CommandSender
 from acuity.agents.embedded.steering.commands import Client, Handoff, ModelLoader
-from acuity.measure import FrameBoundary, Measurement
+from acuity.measure import BoundarySnapshot, FrameBoundary, Measurement
 from moving_pictures import pair
 
 PATIENCE = 30.0  # seconds; reached only where something is broken
@@ -88,6 +89,12 @@ class Counting:
     def set_subsample(self, n: int) -> None:
         self.subsample = n
         self.told.append(n)
+
+    def run(self, until: threading.Event) -> None:
+        """Boundaries, as fast as they can be."""
+        while not until.is_set():
+            self.frames += 1
+            self.boundary.on_frame.tell(BoundarySnapshot(self.frames, self.frames, self.frames - 1))
 
     def as_measurement(self) -> Measurement:
         return cast(Measurement, self)
