@@ -24,7 +24,7 @@ HELLO = {
 ACCEPT = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
 _TRIES = 40
 _PAUSE = 0.2  # seconds between two tries
-_META = {
+META = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
     "io.modelcontextprotocol/clientInfo": {"name": "t", "version": "1"},
     "io.modelcontextprotocol/clientCapabilities": {},
@@ -38,7 +38,7 @@ def call(number: Any, tool: str = "echo", /, **arguments: Any) -> dict[str, Any]
 
 def modern(request: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
     """The request with its envelope, and the headers that go with it."""
-    params = {**request["params"], "_meta": _META}
+    params = {**request["params"], "_meta": META}
     headers = {"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": request["method"]}
     named = {"Mcp-Name": params["name"]} if "name" in params else {}
     return {**request, "params": params}, {**ACCEPT, **headers, **named}

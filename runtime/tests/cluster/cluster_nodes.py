@@ -69,17 +69,22 @@ class ClusterNodes:
 
 
 @contextmanager
-def nginx(folder: Path, *nodes: int) -> Iterator[str]:
-    """nginx with the example's file in front of nodes at these ports, until the block ends; its URL."""
+def nginx(folder: Path, *nodes: int, front: int = 0) -> Iterator[str]:
+    """nginx with the example's file in front of nodes at these ports, until the block ends; its URL.
+
+    A `front` of 0 is any free port.
+    """
     if NGINX is None:
         pytest.skip("nginx is not installed here")
-    front = free_port()
+    front = front or free_port()
     text = (EXAMPLES / "nginx.conf").read_text()
     for example, port in zip((8080, 8081, 8082), (front, *nodes), strict=True):
         assert f"127.0.0.1:{example}" in text
         text = text.replace(f"127.0.0.1:{example}", f"127.0.0.1:{port}")
     (folder / "nginx.conf").write_text(text)
     command = [NGINX, "-p", str(folder), "-c", "nginx.conf", "-e", "nginx.log"]
+    if os.geteuid() == 0:  # or its processes are nobody's, and can't keep long bodies in the folder
+        command += ["-g", "user root;"]
     process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
     end = time.monotonic() + _SOON
     try:

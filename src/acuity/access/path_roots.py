@@ -18,9 +18,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from acuity.errors import SettingsError
 from acuity.models.sources import FOLDERS_VARIABLE, PACKAGE_SOURCE, model_folders
@@ -35,30 +34,19 @@ OUTPUTS: Final = "outputs"  # in the data folder
 _KERNEL: Final = ("/proc", "/sys")
 
 
-@dataclass(frozen=True, slots=True)
-class Roots:
-    """The resolved folders that may be read, and private ones inside them, which may not."""
-
-    readable: tuple[Path, ...]
-    private: tuple[Path, ...]
-    writable: tuple[Path, ...]
-    videos: tuple[Path, ...]  # where videos may be expected
-
-
-def roots_of(data: Path, allow: Iterable[str], allow_write: Iterable[str] = ()) -> Roots:
-    """The default, data and operator's folders; raises SettingsError if one allows too much."""
+def roots_of(data: Path, allow: Iterable[str], allow_write: Iterable[str] = ()) -> dict[str, Any]:
+    """The default, data and operator's folders as AllowedPaths takes them, resolved; raises SettingsError."""
     folder = resolve_root(data, "the data folder (ACUITY_DATA)")
     written = _added(allow_write, "VMAF_MCP_ALLOW_WRITE", folder)
     added = [*_added(allow, "VMAF_MCP_ALLOW", folder), *written]
     outputs = folder / OUTPUTS
     defaults = [*_defaults()]
-    readable = [*defaults, outputs, *_model_folders(), *added]
-    return Roots(
-        readable=tuple(dict.fromkeys(readable)),
-        private=(folder,),
-        writable=(outputs, *written),
-        videos=tuple(dict.fromkeys([*added, *defaults, outputs])),
-    )
+    return {
+        "roots": [*dict.fromkeys([*defaults, outputs, *_model_folders(), *added])],
+        "private": [folder],
+        "writable": [outputs, *written],
+        "videos": [*dict.fromkeys([*added, *defaults, outputs])],
+    }
 
 
 def checkout_models() -> tuple[Path, ...]:

@@ -17,11 +17,10 @@ import errno
 import os
 import re
 import stat
-from collections.abc import Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from types import TracebackType
-from typing import Final
+from typing import Any, Final, NamedTuple
 
 from acuity.access import path_text
 from acuity.access.path_roots import resolve_root, roots_of
@@ -32,8 +31,6 @@ from acuity.video.local_file import Guard, refuse_special
 from acuity.video.readers.guess import IMAGE_SUFFIXES
 
 _READ: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY | os.O_NOFOLLOW
-_FOLDER: Final = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_DIRECTORY
-_CREATE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
 
 _LEAST: Final = 4096  # bytes of a file in a quota, so that their number is bounded, too
 
@@ -49,31 +46,9 @@ _REASONS: Final = {
 }
 
 
-class OpenedFile:
-    """A checked descriptor and the path of its file. Closes itself."""
-
-    __slots__ = ("fd", "path")
-
-    def __init__(self, fd: int, path: Path) -> None:
-        self.fd = fd
-        self.path = path
-
-    def close(self) -> None:
-        """Close the descriptor; may be called again."""
-        fd, self.fd = self.fd, -1
-        if fd >= 0:
-            os.close(fd)
-
-    def __enter__(self) -> OpenedFile:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def __del__(self) -> None:
-        self.close()
+class OpenedFile(NamedTuple):
+    fd: int
+    path: Path
 
 
 class AllowedPaths:
@@ -119,26 +94,10 @@ class AllowedPaths:
 
     @classmethod
     def configured(
-        cls,
-        data: Path,
-        allow: Iterable[str] = (),
-        allow_write: Iterable[str] = (),
-        *,
-        listed_by: str | None = None,
-        extend_by: str = "set VMAF_MCP_ALLOW",
-        quota: int | None = None,
+        cls, data: Path, allow: Iterable[str] = (), allow_write: Iterable[str] = (), **options: Any
     ) -> AllowedPaths:
         """The default roots and the operator's: see path_roots.py. Raises SettingsError."""
-        found = roots_of(data, allow, allow_write)
-        return cls(
-            found.readable,
-            writable=found.writable,
-            private=found.private,
-            videos=found.videos,
-            listed_by=listed_by,
-            extend_by=extend_by,
-            quota=quota,
-        )
+        return cls(**roots_of(data, allow, allow_write), **options)
 
     def with_files(self, files: Iterable[str]) -> AllowedPaths:
         """The same, and these files besides: they may be read, and nothing beside them."""
@@ -151,8 +110,9 @@ class AllowedPaths:
         with self.open(text) as file:
             return file.path
 
-    def open(self, text: str, *, remedy: str | None = None) -> OpenedFile:
-        """Check a path and open the file; the descriptor is that of the checked file.
+    @contextmanager
+    def open(self, text: str, *, remedy: str | None = None) -> Iterator[OpenedFile]:
+        """Check a path and open the file for as long as the block lasts; its descriptor is checked, too.
 
         `remedy` ends the sentence about a missing file.
         """
@@ -163,10 +123,9 @@ class AllowedPaths:
         except OSError as error:
             raise self._cannot_open(text, path, error, remedy) from error
         try:
-            return OpenedFile(fd, self.check_opened(fd, text))
-        except BaseException:
+            yield OpenedFile(fd, self.check_opened(fd, text))
+        finally:
             os.close(fd)
-            raise
 
     def check_folder(self, text: str) -> Path:
         """The resolved path of a folder that is a root or under one; raises PathError."""
@@ -218,22 +177,6 @@ class AllowedPaths:
                 f"the folder '{root}' has no room for path {shown(str(path))}: it may hold {quota} bytes "
                 "(--max-output-bytes), so remove files there, or raise that"
             )
-
-    def create(self, text: str) -> OpenedFile:
-        """check_output(), and create the file in the folder that was checked, opened for writing."""
-        path = self.check_output(text)
-        try:
-            folder = os.open(path.parent, _FOLDER)
-        except OSError as error:
-            raise self._cannot_open(text, path, error) from error
-        try:
-            if _path_of(folder) != path.parent:
-                raise self._outside(text)
-            return OpenedFile(os.open(path.name, _CREATE, 0o666, dir_fd=folder), path)
-        except OSError as error:
-            raise PathError(f"path {shown(text)} cannot be created: {error.strerror}") from error
-        finally:
-            os.close(folder)
 
     def check_model(self, spec: str, find: path_text.FindModel | None = None) -> str:
         """A model string, its path checked and resolved; raises PathError or ModelError.

@@ -46,7 +46,6 @@ _JOB: Final[dict[str, str | list[str]]] = {
 
 
 def job_schema(**more: str | list[str]) -> dict[str, Any]:
-    """The schema of a job's document, with further entries."""
     return outline({**_JOB, **more})
 
 

@@ -19,18 +19,14 @@ def record(properties: Mapping[str, Mapping[str, Any]], *required: str) -> dict[
 def outline(
     required: Mapping[str, str | Sequence[str]],
     optional: Mapping[str, str | Sequence[str]] | None = None,
-    **notes: str,
 ) -> dict[str, Any]:
-    """An object with at least these entries, by their types; `notes` describe those that need it.
+    """An object with at least these entries, by their types.
 
-    Output schemas are this short because clients put the whole list of tools into a model's context.
+    Output schemas are this short because clients put the whole list of tools into a model's context: what
+    needs to be said of an answer is in the tool's description.
     """
-    entries = {**required, **(optional or {})}
-    return {
-        "type": "object",
-        "properties": {name: _typed(kind, notes.get(name), {}) for name, kind in entries.items()},
-        "required": list(required),
-    }
+    properties = {name: {"type": kind} for name, kind in {**required, **(optional or {})}.items()}
+    return {"type": "object", "properties": properties, "required": list(required)}
 
 
 def array(items: Mapping[str, Any], most: int, description: str, **more: Any) -> dict[str, Any]:
@@ -63,6 +59,6 @@ def flag(description: str | None = None, **more: Any) -> dict[str, Any]:
     return _typed("boolean", description, more)
 
 
-def _typed(kind: str | Sequence[str], description: str | None, more: Mapping[str, Any]) -> dict[str, Any]:
+def _typed(kind: str, description: str | None, more: Mapping[str, Any]) -> dict[str, Any]:
     said = {} if description is None else {"description": description}
     return {"type": kind, **said, **more}

@@ -18,13 +18,11 @@ from longwire.settings import Settings
 if TYPE_CHECKING:
     from longwire.server.serve import ServeOptions
 
-DATA_VARIABLE: Final = "ACUITY_DATA"
 ALLOW_VARIABLE: Final = "VMAF_MCP_ALLOW"
 ALLOW_WRITE_VARIABLE: Final = "VMAF_MCP_ALLOW_WRITE"
 
 
 def allowed_folders(environ: Mapping[str, str] = os.environ) -> tuple[str, ...]:
-    """The folders of VMAF_MCP_ALLOW."""
     return tuple(part for part in environ.get(ALLOW_VARIABLE, "").split(":") if part)
 
 

@@ -82,7 +82,6 @@ def kept_pictures(
 
 
 def as_image(data: bytes) -> types.ImageContent:
-    """A PNG file as a block of an answer."""
     return types.ImageContent(type="image", data=base64.b64encode(data).decode(), mime_type="image/png")
 
 
@@ -177,5 +176,4 @@ def _without_files(document: dict[str, Any]) -> tuple[dict[str, Any], list[types
 
 
 def with_pictures(answer: types.CallToolResult, pictures: list[types.ImageContent]) -> types.CallToolResult:
-    """The answer with pictures after its text."""
     return answer.model_copy(update={"content": [*answer.content, *pictures]}) if pictures else answer

@@ -26,7 +26,6 @@ class Table(NamedTuple):
         return table._lines(indent)
 
     def without(self, title: str) -> Table:
-        """The table without a column."""
         keep = [number for number, name in enumerate(self.titles) if name != title]
         return Table(
             [self.titles[number] for number in keep],
@@ -60,7 +59,6 @@ class Table(NamedTuple):
         ]
 
     def markdown(self) -> list[str]:
-        """A table of Markdown."""
         rule = f"|{'|'.join('---:' if right else '---' for right in self.numeric)}|"
         first, *others = [
             "| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |"

@@ -6,12 +6,11 @@ import json
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
-from node_tools import NodeTools
+from node_tools import ClientRun, NodeTools
 from processes import listening
 
 HANDSHAKE: Final = ("handshake", [])
@@ -23,15 +22,7 @@ METHODS: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Inspection:
-    transport: str
-    era: str
-    method: str
-    problem: str | None
-
-
-def inspect_product(tools: NodeTools, command: Sequence[str], logs: Path) -> Iterator[Inspection]:
+def inspect_product(tools: NodeTools, command: Sequence[str], logs: Path) -> Iterator[ClientRun]:
     """Every transport, era and method."""
     with ExitStack() as stack:
         # Neither the product's jobs nor the inspector's notes belong among the user's own.
@@ -50,7 +41,8 @@ def inspect_product(tools: NodeTools, command: Sequence[str], logs: Path) -> Ite
                     arguments = ["--cli", *target, *era_options, *options, "--format", "json", "-q"]
                     ran = tools.run("mcp-inspector", arguments, timeout=60, **data)
                     problem = _problem(method, ran.out) if ran.code == 0 else f"{ran.out}{ran.err}"
-                    yield Inspection(transport, era, method, problem)
+                    problems = [] if problem is None else [problem]
+                    yield ClientRun(f"inspector: {method}", f"{transport}, {era} era", 1, problems)
 
 
 def _inherited(data: dict[str, str]) -> list[str]:

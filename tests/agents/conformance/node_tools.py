@@ -31,6 +31,16 @@ class Ran:
     err: str
 
 
+@dataclass(frozen=True, slots=True)
+class ClientRun:
+    """What callers of one client saw over one transport."""
+
+    client: str
+    transport: str
+    calls: int
+    problems: Sequence[str]
+
+
 class NodeTools:
     """What is installed in a folder; made ready when first asked for."""
 

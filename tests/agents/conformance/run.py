@@ -78,8 +78,7 @@ def main() -> int:
         if "Traceback" in log.read_text():
             crashed = True
             print(f"FAIL the fixture server logged an exception: see {log}")
-    inspected, called = inspect(tools, logs), call(tools, logs)
-    return 0 if inspected and called and all(leg.ok for leg in legs) and not crashed else 1
+    return 0 if call(tools, logs) and all(leg.ok for leg in legs) and not crashed else 1
 
 
 def legs_of(older: Sequence[Scenario], newer: Sequence[Scenario], where: str = "") -> list[Leg]:
@@ -94,22 +93,11 @@ def legs_of(older: Sequence[Scenario], newer: Sequence[Scenario], where: str = "
     ]
 
 
-def inspect(tools: NodeTools, logs: Path) -> bool:
-    good = True
-    for found in inspect_product(tools, product_command(), logs):
-        good &= found.problem is None
-        mark = "ok  " if found.problem is None else "FAIL"
-        print(f"{mark} inspector: {found.method} over {found.transport}, {found.era} era", flush=True)
-        if found.problem is not None:
-            print(f"     {found.problem}")
-    return good
-
-
 def call(tools: NodeTools, logs: Path) -> bool:
-    """Whether callers of the TypeScript clients see what is wrong, and go on after a server was killed."""
-    good = True
-    resumed = chain(resume_after_kill(tools), resume_at_other_node(tools))
-    for found in chain(call_wrongly(tools, product_command(), logs), resumed):
+    """Whether the inspector and callers of the TypeScript clients see what they should, also after a kill."""
+    good, command = True, product_command()
+    first = chain(inspect_product(tools, command, logs), call_wrongly(tools, command, logs))
+    for found in chain(first, resume_after_kill(tools), resume_at_other_node(tools)):
         good &= not found.problems
         mark = "FAIL" if found.problems else "ok  "
         print(f"{mark} {found.client} over {found.transport}: {found.calls} calls", flush=True)

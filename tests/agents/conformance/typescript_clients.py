@@ -6,27 +6,16 @@ import json
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
-from node_tools import LIBRARIES, NodeTools
+from node_tools import LIBRARIES, ClientRun, NodeTools
 from processes import listening
 
 _SCRIPT: Final = Path(__file__).with_name("client_calls.mjs")
 # One call that is good: what the server answers has to be what its schemas say, too.
 _GOOD: Final = ["list_models", {}]
-
-
-@dataclass(frozen=True, slots=True)
-class ClientRun:
-    """What callers of one client saw over one transport."""
-
-    client: str
-    transport: str
-    calls: int
-    problems: Sequence[str]
 
 
 def call_wrongly(tools: NodeTools, command: Sequence[str], logs: Path) -> Iterator[ClientRun]:

@@ -18,10 +18,9 @@ sys.path.insert(0, str(Path(__file__).parents[3] / "runtime" / "tests" / "dispat
 sys.path.insert(0, str(Path(__file__).parents[3] / "runtime" / "tests" / "cluster"))
 
 from cluster_nodes import NGINX, cluster_nodes
-from node_tools import LIBRARIES, NodeTools
+from node_tools import LIBRARIES, ClientRun, NodeTools
 from redis_server import PROGRAM as REDIS
 from restarts import restarts
-from typescript_clients import ClientRun
 
 _SCRIPT: Final = Path(__file__).with_name("client_resumes.mjs")
 _UPTO: Final = 30

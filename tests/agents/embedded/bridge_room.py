@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -98,13 +98,3 @@ class Counting:
 
     def as_measurement(self) -> Measurement:
         return cast(Measurement, self)
-
-
-def run(main: Callable[[], Any]) -> None:
-    """An async test, which has to come to an end."""
-
-    async def bounded() -> None:
-        async with asyncio.timeout(2 * PATIENCE):
-            await main()
-
-    asyncio.run(bounded())

@@ -16,6 +16,7 @@ from longwire.product.catalog import Answer, Call, Catalog, Tool
 from longwire.settings import WireLimits
 from longwire.wire.quick import QuickAnswers
 from longwire.wire.serving import Serving, shared_lifespan
+from raw_http import META
 from transport_bench import Bench
 
 STATUS = {
@@ -26,11 +27,6 @@ STATUS = {
     "nothing": None,
     "tiny": 1.25e-7,
     "infinite": float("inf"),
-}
-META = {
-    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-    "io.modelcontextprotocol/clientInfo": {"name": "t", "version": "1"},
-    "io.modelcontextprotocol/clientCapabilities": {},
 }
 WAYS = ["handshake", "envelope", "bare"]
 NOTHING: dict[str, Any] = {"type": "object", "properties": {}, "additionalProperties": False}

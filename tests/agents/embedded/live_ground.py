@@ -13,7 +13,7 @@ from typing import Any
 import anyio
 from jsonschema import Draft202012Validator
 from mcp import Client
-from mcp.server.subscriptions import InMemorySubscriptionBus, ServerEvent
+from mcp.server.subscriptions import InMemorySubscriptionBus
 
 from acuity._native import Bridge
 from acuity.access.paths import AllowedPaths
@@ -35,25 +35,6 @@ MODEL, NEG = "vmaf_v0.6.1", "vmaf_v0.6.1neg"
 SECONDS = 60.0  # for what should take an instant
 
 
-class CountedBus(InMemorySubscriptionBus):
-    """A bus that knows how many listen to it."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.listeners = 0
-
-    def subscribe(self, listener: Callable[[ServerEvent], None]) -> Callable[[], None]:
-        unsubscribe = super().subscribe(listener)
-        self.listeners += 1
-
-        def once() -> None:
-            nonlocal unsubscribe
-            unsubscribe()
-            self.listeners -= 1
-
-        return once
-
-
 class Ground:
     """Whatever a test needs to look at."""
 
@@ -63,21 +44,20 @@ class Ground:
         folder: Path,
         *,
         depth: int = 8,
-        timeout: float = SECONDS,
         max_age: float = MAX_AGE,
     ) -> None:
         self.measurement = measurement
         self.native = Bridge(depth)
         handoff = Handoff()
         paths = AllowedPaths([folder])
-        self.steer = CommandSender(measurement, self.native, handoff, ModelLoader(paths), timeout=timeout)
+        self.steer = CommandSender(measurement, self.native, handoff, ModelLoader(paths), timeout=SECONDS)
         self.side = BoundaryListener(
             measurement, self.native, handoff, max_per_frame=4, on_end=self.steer.ended
         )
         self.live = LiveState(measurement, self.native, self.side, max_age=max_age)
         self.scores = Scores(self.live)
         self.services, self.compute = embedded_services(paths)
-        self.bus = CountedBus()
+        self.bus = InMemorySubscriptionBus()
         leases = Leases(measurement.gate, lambda _: True)
         shared = self.live, self.scores, self.steer, leases, self.bus, self.services
         self.catalog = embedded_catalog(*shared, EndSignals(), EmbeddedConfig())
@@ -147,7 +127,6 @@ async def playing(
     *models: str,
     features: tuple[str, ...] = (),
     depth: int = 8,
-    timeout: float = SECONDS,
     max_age: float = MAX_AGE,
     **options: Any,
 ) -> AsyncIterator[Ground]:
@@ -157,7 +136,7 @@ async def playing(
         measurement.add_model(model)
     for feature in features:
         measurement.add_feature(feature)
-    ground = Ground(measurement, folder, depth=depth, timeout=timeout, max_age=max_age)
+    ground = Ground(measurement, folder, depth=depth, max_age=max_age)
     ground.steer.attach(asyncio.get_running_loop())
     try:
         with anyio.fail_after(2 * SECONDS):

@@ -74,14 +74,6 @@ def test_a_token_is_asked_for(transport: str, message: bytes) -> None:
         assert ask(address, "GET", "/", **right)[0] == 200
 
 
-def test_a_page_may_ask_whether_it_may_ask() -> None:
-    with served("sse", EmbeddedConfig(token=TOKEN)) as address:
-        origin = {"Origin": "http://127.0.0.1:1"}
-        assert ask(address, "OPTIONS", "/mcp/sse", **origin)[0] == 204
-        assert ask(address, "POST", "/mcp/sse", STATUS, **origin)[0] == 401
-        assert ask(address, "OPTIONS", "/mcp/sse", Origin="http://elsewhere.example")[0] == 403
-
-
 @pytest.mark.parametrize("token", ["short", "", "with blanks in between", "ümläute-müssen-draußen"])
 def test_tokens_that_are_none(token: str) -> None:
     with pytest.raises(EmbeddedError, match="the token in 'the configuration'"):

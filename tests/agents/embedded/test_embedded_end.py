@@ -15,6 +15,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 from mcp.server.subscriptions import InMemorySubscriptionBus
 
@@ -342,21 +343,19 @@ def test_nobody_waits_for_a_client_that_cannot_come() -> None:
         assert not server.wait_for_client(PATIENCE)
 
 
-def test_who_waits_for_an_answer_is_not_silent() -> None:
+async def test_who_waits_for_an_answer_is_not_silent() -> None:
     """An answer may take longer than a silent client is given; no client is given more than the bound."""
-
     quiet = 0.2  # seconds
+    presence, asked = Presence(quiet), 0
 
-    async def main() -> None:
-        presence, asked = Presence(quiet), 0
+    def answering() -> bool:
+        nonlocal asked
+        asked += 1
+        if asked == 2:
+            presence.left("client")
+        return True
 
-        def answering() -> bool:
-            nonlocal asked
-            asked += 1
-            if asked == 2:
-                presence.left("client")
-            return True
-
+    with anyio.fail_after(PATIENCE):
         presence.came("client")
         presence.came("another")
         presence.left("another")
@@ -367,22 +366,11 @@ def test_who_waits_for_an_answer_is_not_silent() -> None:
         presence.heard("client")
         await presence.settled(PATIENCE, lambda: False)  # silent
 
-    async def limited() -> None:
-        async with asyncio.timeout(PATIENCE):
-            await main()
 
-    asyncio.run(limited())
-
-
-def test_an_end_that_was_not_said_yet_is_told() -> None:
+async def test_an_end_that_was_not_said_yet_is_told() -> None:
     """Who subscribes when the measurement is over, but its end is still on its way to the server's thread."""
-
-    async def main() -> None:
-        bus, over, told = InMemorySubscriptionBus(), asyncio.Event(), asyncio.Event()
-        bus.subscribe(lambda event: told.set())
-        with UpdatePublisher(bus, lambda _: "over", over).watching([STATUS]):
-            over.set()
-            async with asyncio.timeout(PATIENCE):
-                await told.wait()
-
-    asyncio.run(main())
+    bus, over, told = InMemorySubscriptionBus(), asyncio.Event(), asyncio.Event()
+    bus.subscribe(lambda event: told.set())
+    with UpdatePublisher(bus, lambda _: "over", over).watching([STATUS]), anyio.fail_after(PATIENCE):
+        over.set()
+        await told.wait()

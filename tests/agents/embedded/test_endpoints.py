@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin
 
-import anyio
 import httpx2
 import pytest
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
-from descriptor_client import Descriptors
 from endpoint_bench import (
     INITIALIZED,
     META,
@@ -31,7 +28,6 @@ from endpoint_bench import (
     structured,
 )
 from longwire.product.app import build_server
-from longwire.wire.framing import FRAMINGS, FramingFault, FramingName
 from longwire.wire.messages import parse
 from longwire.wire.quick import QuickAnswers
 from longwire.wire.serving import Handshake
@@ -97,44 +93,6 @@ async def test_a_flood_does_not_keep_others_waiting(tmp_path: Path) -> None:
             assert (await flood.receive())["id"] == number
 
 
-# ---- descriptors --------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("framing", ["lines", "content-length", "auto"])
-async def test_two_descriptors(framing: FramingName) -> None:
-    (theirs_read, write), (read, theirs_write) = os.pipe(), os.pipe()
-    ours = Descriptors(read, write)
-    wire = FRAMINGS[framing](1 << 20)
-    frames: list[Any] = []
-    try:
-        async with opening(Measured()) as endpoints:
-            async with endpoints.pair(theirs_read, theirs_write, framing, lambda: None):
-                for number, asked in enumerate((call(0, "vmaf.status"), call(1, text="x" * 60_000))):
-                    await ours.send(wire.wrap(json.dumps(asked).encode()))
-                    while not frames:
-                        frames = wire.feed(await ours.receive())
-                    frame = frames.pop(0)
-                    assert not isinstance(frame, FramingFault)
-                    assert json.loads(frame)["id"] == number
-            assert os.get_blocking(theirs_read)  # its flags are its owner's business
-    finally:
-        for descriptor in (theirs_read, write, read, theirs_write):
-            os.close(descriptor)
-
-
-async def test_files_serve_as_descriptors(tmp_path: Path) -> None:
-    """Requests from a file, answers into another: scripts do that."""
-    asked = [call(1, "vmaf.status"), request(2, "tools/list"), call(3)]
-    (tmp_path / "in").write_text("".join(json.dumps(message) + "\n" for message in asked))
-    over = anyio.Event()
-    with (tmp_path / "in").open("rb") as source, (tmp_path / "out").open("wb") as target:
-        read, write = source.fileno(), target.fileno()
-        async with opening(Measured()) as endpoints, endpoints.pair(read, write, "lines", over.set):
-            await over.wait()
-    lines = (tmp_path / "out").read_text().strip().split("\n")
-    assert sorted(json.loads(line)["id"] for line in lines) == [1, 2, 3]
-
-
 # ---- HTTP ---------------------------------------------------------------------------------------
 
 
@@ -148,7 +106,7 @@ async def at_sse(*, fast: bool = True) -> AsyncIterator[tuple[Measured, httpx2.A
     bench = Measured()
     async with (
         opening(bench, fast=fast) as endpoints,
-        endpoints.sse(0, "/mcp/sse") as opened,
+        endpoints.port("sse", 0, "/mcp/sse") as opened,
         httpx2.AsyncClient(timeout=30, trust_env=False) as http,
     ):
         yield bench, http, next(one.where for one in opened if one.transport == "sse")
@@ -228,29 +186,6 @@ async def test_without_a_stream_the_answer_is_in_the_reply(way: str) -> None:
             assert len(listed.json()["result"]["tools"]) == 6
             assert (bench.quick, bench.slow) == ((1, 0) if fast else (0, 1))
     assert replies[0] == replies[1]
-
-
-async def test_many_streams_and_posts_at_once() -> None:
-    async with at_sse() as (bench, http, url), AsyncExitStack() as stack:
-        streams = [await stack.enter_async_context(stream_at(http, url)) for _ in range(8)]
-        async with anyio.create_task_group() as tasks:
-            for index, stream in enumerate(streams):
-                for number in range(5):
-                    tasks.start_soon(post, http, stream.url, call(f"{index}.{number}", "wait"))
-                    tasks.start_soon(post, http, url, call(number, "vmaf.status"))
-            await bench.started.reaches(40)
-            bench.release.set()
-        for index, stream in enumerate(streams):
-            seen = {(await stream.receive())["id"] for _ in range(5)}
-            assert seen == {f"{index}.{number}" for number in range(5)}  # its own, and nobody else's
-
-
-@pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded"])
-async def test_a_post_that_pages_may_send_unasked_is_refused(kind: str) -> None:
-    async with at_sse() as (_, http, url):
-        headers = {"Origin": "http://localhost:3000", "Content-Type": kind}
-        reply = await http.post(url, content=json.dumps(call(1, "vmaf.status")), headers=headers)
-        assert (reply.status_code, "application/json" in reply.json()["error"]["message"]) == (415, True)
 
 
 @pytest.mark.parametrize("tool", ["vmaf.status", "echo"])

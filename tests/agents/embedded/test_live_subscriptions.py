@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import anyio
+import httpx2
 import mcp_types as types
 import pytest
 from mcp import Client, MCPError
@@ -19,7 +20,9 @@ from mcp.server.subscriptions import InMemorySubscriptionBus, ResourceUpdated, S
 
 from acuity.agents.embedded.resources import REPORT, SCORES, STATUS, TABLE
 from acuity.agents.embedded.subscriptions import NotificationMeta, Subscriber, UpdatePublisher
+from embedded_client import connected, hosted
 from live_ground import ERAS, MODEL, SECONDS, playing
+from moving_pictures import pair
 
 pytestmark = pytest.mark.filterwarnings("ignore::mcp.MCPDeprecationWarning")
 
@@ -61,10 +64,9 @@ async def test_a_client_that_shook_hands_is_told_of_frames(tmp_path: Path) -> No
             await ground.feed(3)
             await heard.until(1)
             assert str(heard.updates[0].uri) == SCORES + FAST
-            before = len(heard.updates)
             await ground.flush()
-            await heard.until(before + 1)
-            told = heard.updates[-1].meta["acuity/measurement"]
+            while not (told := heard.updates[-1].meta["acuity/measurement"])["over"]:
+                await heard.until(len(heard.updates) + 1)
             assert told == {
                 "frames_read": 3,
                 "frames_scored": 3,
@@ -222,7 +224,7 @@ async def test_a_client_that_leaves_is_forgotten(era: str, tmp_path: Path) -> No
         with anyio.fail_after(SECONDS):
             while asyncio.all_tasks() - left:  # cancelled, and on their way out
                 await anyio.lowlevel.checkpoint()
-        assert not ground.bus.listeners
+        assert not ground.bus._listeners
 
 
 async def test_resources_can_be_read(tmp_path: Path) -> None:
@@ -252,3 +254,21 @@ async def test_resources_can_be_read(tmp_path: Path) -> None:
         ):
             with pytest.raises(MCPError):
                 await read(client, bad)
+
+
+def test_a_lone_request_cannot_subscribe_over_http(tmp_path: Path) -> None:
+    """Nothing could be told to one who posts a request and leaves."""
+    with hosted(tmp_path) as (_, server):
+        request = {"jsonrpc": "2.0", "id": 1, "method": "resources/subscribe", "params": {"uri": SCORES}}
+        answer = httpx2.post(server.start_sse().url, json=request, timeout=SECONDS).json()
+        assert "nothing can be told over this connection" in answer["error"]["message"]
+
+
+def test_a_lone_line_can_subscribe_over_a_socket(tmp_path: Path) -> None:
+    with hosted(tmp_path, MODEL) as (measurement, _), connected(tmp_path / "s") as client:
+        assert client.ask("resources/subscribe", uri=SCORES + FAST)["result"] == {}
+        measurement.add(*pair(0))
+        told = client.receive()
+        assert told is not None
+        assert (told["method"], told["params"]["uri"]) == ("notifications/resources/updated", SCORES + FAST)
+        assert told["params"]["_meta"]["acuity/measurement"]["frames_read"] == 1

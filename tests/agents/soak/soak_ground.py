@@ -6,7 +6,6 @@ import json
 import os
 import secrets
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -19,12 +18,11 @@ from typing import Any
 
 import psutil
 
+from cluster_nodes import free_port, nginx
 from prepared_programs import Program
 from redis_server import RedisServer, redis_server
 
 _HERE = Path(__file__).parent
-_ROOT = _HERE.parents[2]
-_EXAMPLE = _ROOT / "runtime" / "examples" / "cluster" / "nginx.conf"
 _WORKER = f"{sys.executable} {_HERE / 'soak_worker.py'}"
 _ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
 _SOON = 60.0  # seconds
@@ -155,9 +153,8 @@ class Ground:
             for node in self.nodes:
                 self._stack.callback(node.kill)
                 node.start()
-            nginx = self._start_nginx()
-            self._stack.callback(nginx.wait)
-            self._stack.callback(nginx.terminate)
+            ports = [node.port for node in self.nodes]
+            self._stack.enter_context(nginx(self.folder, *ports, front=self.port))
             self._stack = self._stack.pop_all()
         return self
 
@@ -165,19 +162,6 @@ class Ground:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._stack.close()
-
-    def _start_nginx(self) -> subprocess.Popen[bytes]:
-        """The example's configuration with the ports of this ground."""
-        text = _EXAMPLE.read_text().replace("127.0.0.1:8080", f"127.0.0.1:{self.port}")
-        for number, node in enumerate(self.nodes, 1):
-            text = text.replace(f"127.0.0.1:808{number}", f"127.0.0.1:{node.port}")
-        (self.folder / "nginx.conf").write_text(text)
-        log = (self.folder / "nginx.out").open("wb")
-        self._stack.callback(log.close)
-        command = ["nginx", "-p", str(self.folder), "-c", "nginx.conf"]
-        if os.geteuid() == 0:  # or its processes are nobody's, and can't keep long bodies in the folder
-            command += ["-g", "user root;"]
-        return subprocess.Popen(command, stdout=log, stderr=log)
 
     def restart_redis(self) -> None:
         """End Redis, and start it again a moment later with what it had."""
@@ -205,9 +189,3 @@ class Ground:
             more = process.num_fds() - node.descriptors
             left[f"descriptors of {node.label} too many"] = max(0, more - _KEPT)
         return left
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port: int = probe.getsockname()[1]
-        return port

@@ -43,35 +43,30 @@ async def _node(url: str, label: str, folder: Path) -> AsyncIterator[Served]:
         yield made
 
 
-def test_jobs_tasks_and_reports_of_one_node_from_the_other(tmp_path: Path) -> None:
+async def test_jobs_tasks_and_reports_of_one_node_from_the_other(tmp_path: Path) -> None:
     pair = raw_pair(tmp_path, 4)
-
-    async def main() -> None:
-        async with AsyncExitStack() as stack:
-            url = stack.enter_context(redis_server()).url
-            nodes = [await stack.enter_async_context(_node(url, label, tmp_path)) for label in "ab"]
-            a, b = [
-                await stack.enter_async_context(Client(node.server, mode=MODERN, extensions=[TaskClient()]))
-                for node in nodes
-            ]
-            task = await begin(a, "vmaf_score", pair)
-            assert task.task_id.startswith("a-")
-            assert (await ask(b, "tasks/get", task.task_id))["taskId"] == task.task_id  # known at once
-            await nodes[1].jobs.wait(task.task_id)
-            found = await ask(b, "tasks/get", task.task_id)
-            assert not found["result"]["isError"]
-            job = await asked(b, "get_job", {"job_id": task.task_id})
-            assert (
-                job["result"]["score"]
-                == (await asked(a, "get_job", {"job_id": task.task_id}))["result"]["score"]
-            )
-            listed = (await asked(b, "list_jobs", {}))["jobs"]
-            assert [entry["job_id"] for entry in listed] == [task.task_id]
-            report = await b.read_resource(job["report"])
-            assert len(json.loads(report.contents[0].text)["frames"]) == 4
-            resources = await b.list_resources()
-            assert job["report"] in [str(resource.uri) for resource in resources.resources]
-            again = await asked(b, "cancel_job", {"job_id": task.task_id})
-            assert again["message"] == "nothing to cancel: it is completed already"
-
-    asyncio.run(asyncio.wait_for(main(), 6 * PATIENCE))
+    async with asyncio.timeout(6 * PATIENCE), AsyncExitStack() as stack:
+        url = stack.enter_context(redis_server()).url
+        nodes = [await stack.enter_async_context(_node(url, label, tmp_path)) for label in "ab"]
+        a, b = [
+            await stack.enter_async_context(Client(node.server, mode=MODERN, extensions=[TaskClient()]))
+            for node in nodes
+        ]
+        task = await begin(a, "vmaf_score", pair)
+        assert task.task_id.startswith("a-")
+        assert (await ask(b, "tasks/get", task.task_id))["taskId"] == task.task_id  # known at once
+        await nodes[1].jobs.wait(task.task_id)
+        found = await ask(b, "tasks/get", task.task_id)
+        assert not found["result"]["isError"]
+        job = await asked(b, "get_job", {"job_id": task.task_id})
+        assert (
+            job["result"]["score"] == (await asked(a, "get_job", {"job_id": task.task_id}))["result"]["score"]
+        )
+        listed = (await asked(b, "list_jobs", {}))["jobs"]
+        assert [entry["job_id"] for entry in listed] == [task.task_id]
+        report = await b.read_resource(job["report"])
+        assert len(json.loads(report.contents[0].text)["frames"]) == 4
+        resources = await b.list_resources()
+        assert job["report"] in [str(resource.uri) for resource in resources.resources]
+        again = await asked(b, "cancel_job", {"job_id": task.task_id})
+        assert again["message"] == "nothing to cancel: it is completed already"

@@ -90,24 +90,21 @@ def check_stdio(folder: Path, started: Started) -> None:
     command, *rest = [*starter(), "-m", "acuity.cli.serve", *options]
     parameters = StdioServerParameters(command=command, args=rest, env=environment)
 
-    async def main() -> None:
-        with anyio.fail_after(SECONDS):
-            async with Client(stdio_client(parameters)) as client:
-                assert "vmaf_score" in {tool.name for tool in (await client.list_tools()).tools}
-
-    anyio.run(main)
+    anyio.run(find_tools, stdio_client(parameters))
 
 
 def check_http(url: str, headers: dict[str, str]) -> None:
     async def main() -> None:
-        with anyio.fail_after(SECONDS):
-            async with (
-                httpx2.AsyncClient(headers=headers) as http,
-                Client(streamable_http_client(url, http_client=http)) as client,
-            ):
-                assert "vmaf_score" in {tool.name for tool in (await client.list_tools()).tools}
+        async with httpx2.AsyncClient(headers=headers) as http:
+            await find_tools(streamable_http_client(url, http_client=http))
 
     anyio.run(main)
+
+
+async def find_tools(transport: Any) -> None:
+    with anyio.fail_after(SECONDS):
+        async with Client(transport) as client:
+            assert "vmaf_score" in {tool.name for tool in (await client.list_tools()).tools}
 
 
 def check_url(folder: Path, started: Started) -> None:

@@ -176,7 +176,12 @@ def test_every_variable_is_there() -> None:
     # One is in cli.md, as it is for trying kernels; one means something to other servers only.
     elsewhere = {"ACUITY_CPU", "ACUITY_MCP_TOKEN"}  # cli.md: to try kernels; embedded.md: of that server
     elsewhere |= {"ACUITY_WORKER_SETTINGS"}  # server.md
-    of_runtime = {ACUITY.config_variable, "ACUITY_STORE", "ACUITY_ADMIN"}  # others are in its own page
+    of_runtime = {
+        ACUITY.config_variable,
+        ACUITY.data_variable,
+        "ACUITY_STORE",
+        "ACUITY_ADMIN",
+    }  # others are in its own page
     assert told == used - elsewhere | of_runtime | {ENDPOINTS[0], "VMAF_MCP_ASYNC"}
     assert set(re.findall(r"\b(?:VMAF|ACUITY|OTEL)_[A-Z_]+\b", PAGE)) == told
 

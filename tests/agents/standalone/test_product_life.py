@@ -15,6 +15,7 @@ import pytest
 from mcp import Client
 
 from product_server import COMMAND, LONG, SECONDS, ProductServer, environment, product_server, raw_pair
+from raw_http import META, call
 
 
 async def score(client: Client, arguments: dict[str, Any], started: anyio.Event | None = None) -> Any:
@@ -37,15 +38,9 @@ def test_the_end_of_stdin_ends_the_work(tmp_path: Path) -> None:
     )
     assert process.stdin is not None
     assert process.stdout is not None
-    meta = {
-        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-        "io.modelcontextprotocol/clientCapabilities": {},
-        "progressToken": 1,
-    }
-    params = {"name": "vmaf_score", "arguments": raw_pair(tmp_path, LONG), "_meta": meta}
-    process.stdin.write(
-        json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}) + "\n"
-    )
+    asked = call(1, "vmaf_score", **raw_pair(tmp_path, LONG))
+    asked["params"]["_meta"] = {**META, "progressToken": 1}
+    process.stdin.write(json.dumps(asked) + "\n")
     process.stdin.flush()
     while json.loads(process.stdout.readline())["params"]["progress"] == 0:
         pass

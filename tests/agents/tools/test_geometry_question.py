@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-import anyio
 import mcp_types as types
 import pytest
 from mcp import Client
@@ -32,26 +30,19 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
-def score(folder: Path, era: str, person: Person | None) -> dict[str, Any]:
+async def score(folder: Path, era: str, person: Person | None) -> dict[str, Any]:
     """The answer to a call that has width and height the wrong way round."""
     turned = {**GEOMETRY, "width": GEOMETRY["height"], "height": GEOMETRY["width"]}
     pair = {"ref": str(folder / f"ref_{SIZE}.yuv"), "dis": str(folder / f"dis_{SIZE}.yuv")}
-    found: dict[str, Any] = {}
-
-    async def main() -> None:
-        server = serve(services_for(folder, ThreadJobs()))
-        asked = {} if person is None else {"elicitation_callback": person.fill_in}
-        async with Client(server, mode=era, **asked) as client:
-            found.update(await partial(ask_with, client)("vmaf_score", **pair, **turned))
-
-    anyio.run(main)
-    return found
+    asked = {} if person is None else {"elicitation_callback": person.fill_in}
+    async with Client(serve(services_for(folder, ThreadJobs())), mode=era, **asked) as client:
+        return await ask_with(client, "vmaf_score", **pair, **turned)
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_the_client_chooses_the_geometry_of_the_name(folder: Path, era: str) -> None:
+async def test_the_client_chooses_the_geometry_of_the_name(folder: Path, era: str) -> None:
     person = Person(geometry=f"{SIZE} {PIXELS}")
-    found = score(folder, era, person)
+    found = await score(folder, era, person)
     assert len(person.asked) == 1
     assert f"the names say {SIZE} {PIXELS}, but the call says {TURNED} {PIXELS}" in person.asked[0]
     assert (found["acuity"]["width"], found["acuity"]["height"]) == (GEOMETRY["width"], GEOMETRY["height"])
@@ -66,11 +57,11 @@ def test_the_client_chooses_the_geometry_of_the_name(folder: Path, era: str) -> 
 @pytest.mark.parametrize(
     ("era", "action"), [*((era, action) for era in ERAS for action in ("decline", None)), ("legacy", "error")]
 )
-def test_without_an_answer_the_score_comes_with_the_warning_first(
+async def test_without_an_answer_the_score_comes_with_the_warning_first(
     folder: Path, era: str, action: str | None
 ) -> None:
     person = None if action is None else Unwilling(action)
-    found = score(folder, era, person)
+    found = await score(folder, era, person)
     assert next(iter(found)) == "notes"
     assert found["notes"][0]["code"] == "geometry-name"
     assert found["acuity"]["width"] == GEOMETRY["height"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +11,7 @@ import acuity
 from acuity.agents.tools import models
 from acuity.models import find_model, load_model
 from scoring_clips import FORK_HELP, GEOMETRY, fake_vmaf, raw, runs_of
-from scoring_room import Asked, ThreadJobs, ask_once
-from small_model import small_document
+from scoring_room import Asked, ThreadJobs, ask_once, put_model
 
 MADE = "vmaf_4k_v0.6.1neg"
 
@@ -27,12 +25,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     raw(made / "dis.yuv", 2, worse=True)
     monkeypatch.chdir(made)
     return made
-
-
-def put(path: Path, text: str | None = None) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(small_document()) if text is None else text)
-    return path
 
 
 def score(folder: Path, model: str, binary: Path | None = None, jobs: Any = None) -> dict[str, Any]:
@@ -69,14 +61,14 @@ def test_a_model_made_from_anothers_file_is_described_as_it_scores(folder: Path)
     assert "adm_enhn_gain_limit" in options["VMAF_integer_feature_adm2_score"]
     assert describe("vmaf_4k_v0.6.1.json")["name"] == "vmaf_4k_v0.6.1"  # the file is not the made model
     assert score(folder, found["model_argument"])["acuity"]["model"] == MADE
-    put(folder / "model" / f"{MADE}.json")
+    put_model(folder / "model" / f"{MADE}.json")
     assert describe(MADE)["made_from"] == found["made_from"]
 
 
 def test_models_in_the_folder_that_is_allowed_by_default(folder: Path) -> None:
-    mine = put(folder / "model" / "mine.json")
-    deep = put(folder / "model" / "other" / "deep.json")
-    put(folder / "model" / "tiny" / "net.onnx", "x")
+    mine = put_model(folder / "model" / "mine.json")
+    deep = put_model(folder / "model" / "other" / "deep.json")
+    put_model(folder / "model" / "tiny" / "net.onnx", "x")
     found = listed()
     assert (found["mine"], found["deep"]) == ([str(mine)], [str(deep)])
     assert "net" in found
@@ -89,7 +81,7 @@ def test_models_in_the_folder_that_is_allowed_by_default(folder: Path) -> None:
 
 def test_a_default_folder_does_not_change_what_a_built_in_name_means(folder: Path) -> None:
     """A folder with old copies of the usual models must not move anybody's scores."""
-    copy = put(folder / "model" / "vmaf_v0.6.1.json")
+    copy = put_model(folder / "model" / "vmaf_v0.6.1.json")
     assert describe("vmaf_v0.6.1")["path"] == str(find_model("vmaf_v0.6.1"))
     jobs = ThreadJobs()
     assert "error" not in score(folder, "version=vmaf_v0.6.1", jobs=jobs)
@@ -101,7 +93,7 @@ def test_a_default_folder_does_not_change_what_a_built_in_name_means(folder: Pat
 
 @pytest.mark.parametrize("inside", [("a", "b"), (".", "sub")])
 def test_two_files_of_one_name(folder: Path, inside: tuple[str, str]) -> None:
-    first, second = (put(folder / "model" / place / "dup.json") for place in inside)
+    first, second = (put_model(folder / "model" / place / "dup.json") for place in inside)
     first, second = sorted((first.resolve(), second.resolve()))
     sentence = (
         f"model name 'dup' is ambiguous; matched: {[str(first), str(second)]}. Pass an explicit path instead."
@@ -114,7 +106,7 @@ def test_two_files_of_one_name(folder: Path, inside: tuple[str, str]) -> None:
 
 
 def test_two_folders_of_the_users(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    first, second = put(tmp_path / "one" / "dup.json"), put(tmp_path / "two" / "dup.json")
+    first, second = put_model(tmp_path / "one" / "dup.json"), put_model(tmp_path / "two" / "dup.json")
     monkeypatch.setenv("ACUITY_MODEL_PATH", f"{first.parent}:{second.parent}:{first.parent}")
     assert "is ambiguous" in describe("dup")["error"]
     assert "is ambiguous" in score(folder, "version=dup")["error"]
@@ -128,8 +120,8 @@ def test_two_folders_of_the_users(folder: Path, tmp_path: Path, monkeypatch: pyt
 def test_a_file_of_the_users_stands_for_a_built_in_name(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    mine = put(tmp_path / "models" / "vmaf_v0.6.1.json")
-    put(tmp_path / "models" / "old" / "vmaf_v0.6.1.json")
+    mine = put_model(tmp_path / "models" / "vmaf_v0.6.1.json")
+    put_model(tmp_path / "models" / "old" / "vmaf_v0.6.1.json")
     monkeypatch.setenv("ACUITY_MODEL_PATH", str(mine.parent))
     assert describe("vmaf_v0.6.1")["path"] == str(mine)
     expected = load_model(f"path={mine}").feature_keys()
@@ -137,8 +129,8 @@ def test_a_file_of_the_users_stands_for_a_built_in_name(
 
 
 def test_the_json_file_is_meant_where_there_are_other_formats(folder: Path) -> None:
-    mine = put(folder / "model" / "mine.json")
-    put(folder / "model" / "mine.pkl", "x")
+    mine = put_model(folder / "model" / "mine.json")
+    put_model(folder / "model" / "mine.pkl", "x")
     assert describe("mine")["path"] == str(mine)
     assert describe("mine.pkl")["format"] == "pkl"
     assert "vmaf" in score(folder, "version=mine")["pooled_metrics"]
@@ -155,7 +147,7 @@ def test_a_file_name_as_describe_model_takes_it(folder: Path, model: str) -> Non
     ["version=net", "net", "net.onnx", "model/tiny/net.onnx", "path=model/tiny/net.onnx", "nowhere.onnx"],
 )
 def test_a_tiny_model_is_no_vmaf_model(folder: Path, model: str) -> None:
-    put(folder / "model" / "tiny" / "net.onnx", "x")
+    put_model(folder / "model" / "tiny" / "net.onnx", "x")
     error = score(folder, model)["error"]
     assert error.endswith("is a tiny model (ONNX), not a VMAF model: pass it as tiny_model")
 
@@ -169,13 +161,13 @@ def test_a_tiny_model_is_no_vmaf_model(folder: Path, model: str) -> None:
     ],
 )
 def test_models_that_cannot_be_had(folder: Path, model: str, sentence: str) -> None:
-    put(folder / "model" / "forest.pkl", "x")
-    put(folder.parent / "net.onnx", "x")
+    put_model(folder / "model" / "forest.pkl", "x")
+    put_model(folder.parent / "net.onnx", "x")
     assert sentence.format(folder) in score(folder, model.format(folder))["error"]
 
 
 def test_another_binary_is_handed_the_file_behind_a_name(folder: Path, tmp_path: Path) -> None:
-    put(folder / "model" / "mine.json", '{"mine": true}')
+    put_model(folder / "model" / "mine.json", '{"mine": true}')
     binary = fake_vmaf(
         tmp_path / "vmaf",
         help=FORK_HELP,

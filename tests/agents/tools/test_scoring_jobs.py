@@ -10,13 +10,11 @@ from pathlib import Path
 
 import anyio
 import anyio.to_thread
-import pytest
 from mcp import Client
 
 from acuity.access.paths import AllowedPaths
-from acuity.agents.tools import external
 from acuity.jobs.service import Jobs, JobsConfig
-from scoring_clips import HELP, fake_vmaf, raw
+from scoring_clips import HELP, fake_vmaf
 from scoring_room import ask_with, raw_arguments, serve, services_for, settings_for
 
 
@@ -32,26 +30,16 @@ async def playing(
         yield client, jobs
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    clips = tmp_path / "clips"
-    clips.mkdir()
-    raw(clips / "ref.yuv")
-    raw(clips / "dis.yuv", worse=True)
-    return clips
-
-
-async def test_workers_check_what_they_open(folder: Path, tmp_path: Path) -> None:
+async def test_workers_check_what_they_open(clips: Path, tmp_path: Path) -> None:
     """As if a file had been replaced by a link to elsewhere after the server's check."""
     other = tmp_path / "other"
     other.mkdir()
-    async with playing(folder, workers=other) as (client, _):
-        refused = await ask_with(client, "vmaf_score", **raw_arguments(folder))
-        assert refused["error"].startswith(f"path {folder / 'ref.yuv'} not under an allowlisted root")
+    async with playing(clips, workers=other) as (client, _):
+        refused = await ask_with(client, "vmaf_score", **raw_arguments(clips))
+        assert refused["error"].startswith(f"path {clips / 'ref.yuv'} not under an allowlisted root")
 
 
-async def test_a_cancelled_call_ends_the_binary_and_its_children(folder: Path, tmp_path: Path) -> None:
-    external._seen.clear()
+async def test_a_cancelled_call_ends_the_binary_and_its_children(clips: Path, tmp_path: Path) -> None:
     pipe = tmp_path / "pids"
     os.mkfifo(pipe)
     forever = f"""
@@ -63,9 +51,9 @@ import select
 select.select([], [], [])
 """
     binary = fake_vmaf(tmp_path / "vmaf", help=HELP, scoring=forever)
-    async with playing(folder, binary=binary) as (client, jobs):
+    async with playing(clips, binary=binary) as (client, jobs):
         async with anyio.create_task_group() as calls:
-            calls.start_soon(partial(ask_with, client, "vmaf_score", **raw_arguments(folder)))
+            calls.start_soon(partial(ask_with, client, "vmaf_score", **raw_arguments(clips)))
             with anyio.fail_after(30):
                 pids = (await anyio.to_thread.run_sync(pipe.read_text)).split()
             calls.cancel_scope.cancel()

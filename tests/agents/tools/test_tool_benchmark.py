@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from acuity.agents.tools import benchmark
+from acuity.agents.tools import backends
 from acuity.devices import BACKENDS
 from longwire.config.effective import effective
 from scoring_room import Asked
@@ -24,12 +24,12 @@ WITHOUT_CUPY = "CuPy is not installed: pip install 'acuity-vmaf[cuda]'"
 
 @pytest.fixture(autouse=True)
 def small_fixtures(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(benchmark, "FIXTURES", SMALL)
+    monkeypatch.setattr(backends, "FIXTURES", SMALL)
 
 
 @pytest.mark.usefixtures("without_cuda")
 def test_every_backend_has_a_row_for_every_size() -> None:
-    found = Asked(benchmark.tools).ask("run_benchmark")
+    found = Asked(backends.tools).ask("run_benchmark")
     assert found["exit_code"] == 0
     rows = found["rows"]
     assert [(row["fixture"], row["backend"]) for row in rows] == [
@@ -53,12 +53,12 @@ def test_every_backend_has_a_row_for_every_size() -> None:
 @pytest.fixture
 def one_fixture(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each round of a binary starts it."""
-    monkeypatch.setattr(benchmark, "FIXTURES", ({**SMALL[0], "rounds": 2},))
+    monkeypatch.setattr(backends, "FIXTURES", ({**SMALL[0], "rounds": 2},))
 
 
 @pytest.mark.usefixtures("one_fixture")
 def test_the_binary_is_compared_with_the_cpu(tmp_path: Path) -> None:
-    found = Asked(benchmark.tools, binary=make_binary(tmp_path)).ask("run_benchmark")
+    found = Asked(backends.tools, binary=make_binary(tmp_path)).ask("run_benchmark")
     rows = {(row["fixture"], row["engine"], row["backend"]): row for row in found["rows"]}
     row = rows["96x64", "external", "cpu"]
     assert (row["verdict"], row["reason"], row["rounds"]) == ("PASS", None, 2)
@@ -69,7 +69,7 @@ def test_the_binary_is_compared_with_the_cpu(tmp_path: Path) -> None:
 
 
 def test_a_binary_that_is_not_there_is_skipped(tmp_path: Path) -> None:
-    found = Asked(benchmark.tools, binary=str(tmp_path / "nowhere")).ask("run_benchmark")
+    found = Asked(backends.tools, binary=str(tmp_path / "nowhere")).ask("run_benchmark")
     row = next(row for row in found["rows"] if row["engine"] == "external")
     assert (row["verdict"], found["exit_code"]) == ("SKIP", 0)
     assert "nowhere" in row["reason"]
@@ -77,10 +77,10 @@ def test_a_binary_that_is_not_there_is_skipped(tmp_path: Path) -> None:
 
 def test_the_sizes_of_the_reference(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
-    sizes = [(f["width"], f["height"]) for f in benchmark.FIXTURES]
+    sizes = [(f["width"], f["height"]) for f in backends.FIXTURES]
     assert sizes == [(576, 324), (1920, 1080), (3840, 2160)]
-    assert [f["frames"] for f in benchmark.FIXTURES][:2] == [48, 5]
-    assert all(f["rounds"] >= 3 for f in benchmark.FIXTURES)
+    assert [f["frames"] for f in backends.FIXTURES][:2] == [48, 5]
+    assert all(f["rounds"] >= 3 for f in backends.FIXTURES)
 
 
 def test_rows_are_files_too_where_the_operator_wants_them(tmp_path: Path) -> None:
@@ -89,7 +89,7 @@ def test_rows_are_files_too_where_the_operator_wants_them(tmp_path: Path) -> Non
     ).settings()
     assert settings.bench_output == str(tmp_path)
     (tmp_path / "96x64_acuity_cpu.json").write_text("of an earlier run")
-    found = Asked(benchmark.tools, bench_output=settings.bench_output).ask("run_benchmark")
+    found = Asked(backends.tools, bench_output=settings.bench_output).ask("run_benchmark")
     measured = [row for row in found["rows"] if row["verdict"] != "SKIP"]
     files = {path.name: json.loads(path.read_text()) for path in tmp_path.iterdir()}
     assert set(files) == {"96x64_acuity_cpu.json", "64x64_acuity_cpu.json"}  # nothing half-written beside
@@ -99,10 +99,10 @@ def test_rows_are_files_too_where_the_operator_wants_them(tmp_path: Path) -> Non
 
 def test_a_folder_that_is_not_there_costs_no_figures(tmp_path: Path) -> None:
     missing = tmp_path / "none"
-    found = Asked(benchmark.tools, bench_output=str(missing)).ask("run_benchmark")
+    found = Asked(backends.tools, bench_output=str(missing)).ask("run_benchmark")
     assert f"VMAF_BENCH_OUTDIR is '{missing}', which is no folder" in found["stderr"]
     assert (found["exit_code"], missing.exists()) == (0, False)
     (tmp_path / "96x64_acuity_cpu.json").mkdir()
-    found = Asked(benchmark.tools, bench_output=str(tmp_path)).ask("run_benchmark")
+    found = Asked(backends.tools, bench_output=str(tmp_path)).ask("run_benchmark")
     assert "could not be written" in found["stderr"]
     assert found["rows"]

@@ -13,7 +13,7 @@ from acuity.agents.tools import models
 from acuity.features import EXTRACTORS
 from acuity.models import find_model
 from acuity.models.describe import intended_use
-from scoring_room import Asked
+from scoring_room import Asked, put_model
 from small_model import small_document
 
 
@@ -24,12 +24,6 @@ def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder.mkdir()
     monkeypatch.setenv("ACUITY_MODEL_PATH", str(folder))
     return folder
-
-
-def put(path: Path, text: str | None = None) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(small_document()) if text is None else text)
-    return path
 
 
 def names(document: dict[str, Any]) -> list[str]:
@@ -56,16 +50,6 @@ def test_every_model_is_listed_in_one_shape() -> None:
     assert all(model["intended_use"] for model in listed if model["name"].startswith("acuity_"))
 
 
-def test_a_variant_of_a_file_has_no_file_of_its_own() -> None:
-    asked = Asked(models.tools)
-    made = next(m for m in asked.ask("list_models")["models"] if m["name"] == "vmaf_4k_v0.6.1neg")
-    described = asked.ask("describe_model", name="vmaf_4k_v0.6.1neg")
-    base = str(find_model("vmaf_4k_v0.6.1"))
-    for found in (made, described):
-        assert (found["path"], found["made_from"]) == (None, base)
-    assert described["model_argument"] == "version=vmaf_4k_v0.6.1neg"
-
-
 def test_a_way_of_watching_is_no_model() -> None:
     error = Asked(models.tools).ask("describe_model", name="phone")["error"]
     assert error.startswith("model 'phone' not found; run list_models")
@@ -73,12 +57,12 @@ def test_a_way_of_watching_is_no_model() -> None:
 
 
 def test_folders_of_the_user_are_walked(shelf: Path) -> None:
-    put(shelf / "mine.json")
-    put(shelf / "tiny" / "net.onnx", "x")
-    put(shelf / "old" / "forest.pkl", "x")
-    put(shelf / ".hidden" / "no.json")
-    put(shelf / "readme.txt", "x")
-    put(shelf / "a" / "b" / "c" / "d" / "deep.json")
+    put_model(shelf / "mine.json")
+    put_model(shelf / "tiny" / "net.onnx", "x")
+    put_model(shelf / "old" / "forest.pkl", "x")
+    put_model(shelf / ".hidden" / "no.json")
+    put_model(shelf / "readme.txt", "x")
+    put_model(shelf / "a" / "b" / "c" / "d" / "deep.json")
     listed = {m["name"]: m for m in Asked(models.tools).ask("list_models")["models"]}
     assert {"mine", "net", "forest", "vmaf_v0.6.1"} <= set(listed)
     assert not {"no", "readme", "deep"} & set(listed)
@@ -88,8 +72,8 @@ def test_folders_of_the_user_are_walked(shelf: Path) -> None:
 
 
 def test_links_that_lead_out_of_the_model_folders_are_left_out(shelf: Path, tmp_path: Path) -> None:
-    (shelf / "inside.json").symlink_to(put(shelf / "mine.json"))
-    (shelf / "outside.json").symlink_to(put(tmp_path / "secret.json"))
+    (shelf / "inside.json").symlink_to(put_model(shelf / "mine.json"))
+    (shelf / "outside.json").symlink_to(put_model(tmp_path / "secret.json"))
     listed = names(Asked(models.tools).ask("list_models"))
     assert "inside" in listed
     assert "outside" not in listed
@@ -103,14 +87,14 @@ async def test_the_list_is_made_once_and_again_when_something_changed(
     reads: list[object] = []
     read = models._read
     monkeypatch.setattr(models, "_read", lambda more: reads.append(1) or read(more))  # type: ignore[func-returns-value]
-    file = put(shelf / "mine.json")
+    file = put_model(shelf / "mine.json")
     for path in (file, shelf):
         os.utime(path, (1e9, 1e9))  # long ago: what has only just changed is looked at again
     async with Asked(models.tools).playing() as ask:
         first = await ask("list_models")
         assert await ask("list_models") == first
         assert len(reads) == 1
-        put(shelf / "other.json")  # a new file
+        put_model(shelf / "other.json")  # a new file
         os.utime(shelf / "other.json", (1e9, 1e9))
         assert "other" in names(await ask("list_models"))
         os.utime(shelf, (1e9 + 1, 1e9 + 1))
@@ -130,7 +114,7 @@ async def test_files_that_come_and_go_are_noticed_at_once(
     os.utime(shelf, (1e9, 1e9))
     async with Asked(models.tools).playing() as ask:
         assert "mine" not in names(await ask("list_models"))
-        file = put(shelf / "mine.json")
+        file = put_model(shelf / "mine.json")
         for path in (file, shelf):
             os.utime(path, (1e9 + 1, 1e9 + 1))
         assert "mine" in names(await ask("list_models"))
@@ -145,10 +129,10 @@ async def test_what_changed_a_moment_ago_is_looked_at_again(
     """Two changes within one tick of the file system's clock look like one."""
     monkeypatch.setattr("acuity.models.files._TICK", 1e9)  # a moment, however slow the machine is
     async with Asked(models.tools).playing() as ask:
-        put(shelf / "one.json")
+        put_model(shelf / "one.json")
         assert "one" in names(await ask("list_models"))
         stamp = shelf.stat().st_mtime_ns
-        put(shelf / "two.json")
+        put_model(shelf / "two.json")
         os.utime(shelf, ns=(stamp, stamp))
         assert "two" in names(await ask("list_models"))
 
@@ -169,7 +153,9 @@ def test_a_model_by_stem_and_by_file_name(name: str) -> None:
 
 
 def test_a_model_that_this_version_cannot_measure_says_why(shelf: Path) -> None:
-    put(shelf / "odd.json", json.dumps(small_document()).replace("integer_feature_adm2", "feature_magic"))
+    put_model(
+        shelf / "odd.json", json.dumps(small_document()).replace("integer_feature_adm2", "feature_magic")
+    )
     found = Asked(models.tools).ask("describe_model", name="odd")
     assert found["usable"] is False
     assert "VMAF_feature_magic_score" in found["problem"]
@@ -201,7 +187,7 @@ def test_an_unknown_name(name: str) -> None:
 
 
 def test_a_file_anywhere_under_a_root(tmp_path: Path) -> None:
-    file = put(tmp_path / "own.v1.json")
+    file = put_model(tmp_path / "own.v1.json")
     found = Asked(models.tools, roots=[tmp_path]).ask("describe_model", name=str(file))
     assert (found["name"], found["path"]) == ("own.v1", str(file))
     assert found["model_argument"] == f"path={file}"
@@ -209,7 +195,7 @@ def test_a_file_anywhere_under_a_root(tmp_path: Path) -> None:
 
 
 def test_a_file_outside_the_roots_is_refused(tmp_path: Path) -> None:
-    file = put(tmp_path / "own.json")
+    file = put_model(tmp_path / "own.json")
     allowed = tmp_path / "allowed"
     allowed.mkdir()
     found = Asked(models.tools, roots=[allowed]).ask("describe_model", name=str(file))
@@ -235,7 +221,7 @@ def test_a_file_outside_the_roots_is_refused(tmp_path: Path) -> None:
 def test_files_that_are_no_use_have_a_problem(
     tmp_path: Path, file_name: str, text: str, problem: str
 ) -> None:
-    file = put(tmp_path / file_name, text)
+    file = put_model(tmp_path / file_name, text)
     found = Asked(models.tools, roots=[tmp_path]).ask("describe_model", name=str(file))
     assert found["usable"] is False
     assert problem in found["problem"]
@@ -253,6 +239,6 @@ def test_a_huge_file_is_not_looked_into(tmp_path: Path) -> None:
 
 
 def test_a_video_is_no_model(tmp_path: Path) -> None:
-    file = put(tmp_path / "clip.yuv", "x")
+    file = put_model(tmp_path / "clip.yuv", "x")
     found = Asked(models.tools, roots=[tmp_path]).ask("describe_model", name=str(file))
     assert found == {"error": f"'{file}' is no model file: its name must end in .json, .pkl, .onnx"}

@@ -6,28 +6,19 @@ from pathlib import Path
 
 import pytest
 
-from scoring_clips import FORK_HELP, fake_vmaf, raw, runs_of
+from scoring_clips import FORK_HELP, fake_vmaf, runs_of
 from scoring_room import ThreadJobs, playing, raw_arguments
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    clips = tmp_path / "clips"
-    clips.mkdir()
-    raw(clips / "ref.yuv")
-    raw(clips / "dis.yuv", worse=True)
-    return clips
-
-
-async def test_the_binary_scores_with_the_options_it_has(folder: Path) -> None:
-    binary = fake_vmaf(folder.parent / "vmaf", help=FORK_HELP)
+async def test_the_binary_scores_with_the_options_it_has(clips: Path, tmp_path: Path) -> None:
+    binary = fake_vmaf(tmp_path / "vmaf", help=FORK_HELP)
 
     jobs = ThreadJobs()
-    async with playing(folder, binary=binary, jobs=jobs) as ask:
+    async with playing(clips, binary=binary, jobs=jobs) as ask:
         found = await ask(
             "vmaf_score",
             **raw_arguments(
-                folder,
+                clips,
                 backend="cuda",
                 feature=["psnr", "cambi=window_size=3"],
                 threads=2,
@@ -39,7 +30,7 @@ async def test_the_binary_scores_with_the_options_it_has(folder: Path) -> None:
             ),
         )
         assert found["version"] == "fake"
-        size = (folder / "ref.yuv").stat().st_size
+        size = (clips / "ref.yuv").stat().st_size
         assert found["seen"] == {"ref": size, "dis": size}
         assert (found["backend_requested"], found["backend_used"]) == ("cuda", "cuda")
         assert (found["job_id"], found["report"]) == ("job-1", "acuity://reports/job-1")
@@ -67,19 +58,19 @@ async def test_the_binary_scores_with_the_options_it_has(folder: Path) -> None:
     ],
 )
 async def test_backends_are_chosen_by_switching_off_the_others(
-    folder: Path, help: str, backend: str, disabled: list[str], used: str
+    clips: Path, tmp_path: Path, help: str, backend: str, disabled: list[str], used: str
 ) -> None:
-    binary = fake_vmaf(folder.parent / "vmaf", help=help)
-    async with playing(folder, binary=binary) as ask:
-        found = await ask("vmaf_score", **raw_arguments(folder, backend=backend))
+    binary = fake_vmaf(tmp_path / "vmaf", help=help)
+    async with playing(clips, binary=binary) as ask:
+        found = await ask("vmaf_score", **raw_arguments(clips, backend=backend))
         assert found["backend_used"] == used
     assert [option for option in runs_of(binary)[-1] if option.startswith("--no_")] == disabled
 
 
-async def test_a_backend_it_does_not_advertise_is_refused(folder: Path) -> None:
-    binary = fake_vmaf(folder.parent / "vmaf")
-    async with playing(folder, binary=binary) as ask:
-        assert (await ask("vmaf_score", **raw_arguments(folder, backend="cuda")))["error"] == (
+async def test_a_backend_it_does_not_advertise_is_refused(clips: Path, tmp_path: Path) -> None:
+    binary = fake_vmaf(tmp_path / "vmaf")
+    async with playing(clips, binary=binary) as ask:
+        assert (await ask("vmaf_score", **raw_arguments(clips, backend="cuda")))["error"] == (
             "backend 'cuda' requested but the local vmaf binary does not advertise it (available: ['cpu']); "
             "refusing to fall back silently. Pass backend='auto' to let vmaf pick, "
             "or rebuild with the requested backend enabled."
@@ -87,42 +78,42 @@ async def test_a_backend_it_does_not_advertise_is_refused(folder: Path) -> None:
     assert runs_of(binary) == [["--help"]]
 
 
-async def test_a_stock_binary_has_no_precision(folder: Path) -> None:
-    binary = fake_vmaf(folder.parent / "vmaf")
-    async with playing(folder, binary=binary) as ask:
-        assert "version" in await ask("vmaf_score", **raw_arguments(folder))
-        refused = await ask("vmaf_score", **raw_arguments(folder, precision="max"))
+async def test_a_stock_binary_has_no_precision(clips: Path, tmp_path: Path) -> None:
+    binary = fake_vmaf(tmp_path / "vmaf")
+    async with playing(clips, binary=binary) as ask:
+        assert "version" in await ask("vmaf_score", **raw_arguments(clips))
+        refused = await ask("vmaf_score", **raw_arguments(clips, precision="max"))
         assert refused["error"].startswith(
             f"the vmaf binary {binary} has no --precision: leave out precision"
         )
-        assert "has no --scale" in (await ask("vmaf_score", **raw_arguments(folder, scale="force")))["error"]
+        assert "has no --scale" in (await ask("vmaf_score", **raw_arguments(clips, scale="force")))["error"]
         for own in ({"viewing": "tv"}, {"metrics": ["psnr"]}):
             assert (
                 f"has no --{next(iter(own))}"
-                in (await ask("vmaf_score", **raw_arguments(folder, **own)))["error"]
+                in (await ask("vmaf_score", **raw_arguments(clips, **own)))["error"]
             )
     assert "--precision" not in runs_of(binary)[-1]
 
 
-async def test_failures(folder: Path) -> None:
-    binary = folder.parent / "vmaf"
-    async with playing(folder, binary=binary) as ask:
-        gone = await ask("vmaf_score", **raw_arguments(folder))
+async def test_failures(clips: Path, tmp_path: Path) -> None:
+    binary = tmp_path / "vmaf"
+    async with playing(clips, binary=binary) as ask:
+        gone = await ask("vmaf_score", **raw_arguments(clips))
         assert gone["error"].startswith(f"vmaf binary not found at {binary}. ")
         fake_vmaf(binary, scoring='print("problem loading model", file=sys.stderr); sys.exit(255)')
-        failed = await ask("vmaf_score", **raw_arguments(folder))
+        failed = await ask("vmaf_score", **raw_arguments(clips))
         assert failed == {"error": "vmaf exited 255: problem loading model"}
-        outside = await ask("vmaf_score", **raw_arguments(folder, ref="/etc/passwd"))
+        outside = await ask("vmaf_score", **raw_arguments(clips, ref="/etc/passwd"))
         assert "not under an allowlisted root" in outside["error"]
     assert len(runs_of(binary)) == 2  # the question, and one score
 
 
-async def test_the_model_may_be_chosen_by_size(folder: Path) -> None:
-    binary = fake_vmaf(folder.parent / "vmaf")
-    async with playing(folder, binary=binary) as ask:
+async def test_the_model_may_be_chosen_by_size(clips: Path, tmp_path: Path) -> None:
+    binary = fake_vmaf(tmp_path / "vmaf")
+    async with playing(clips, binary=binary) as ask:
         assert (
             "(sd)"
-            in (await ask("vmaf_score", **raw_arguments(folder, model="auto")))["mismatched_model_warning"]
+            in (await ask("vmaf_score", **raw_arguments(clips, model="auto")))["mismatched_model_warning"]
         )
     argv = runs_of(binary)[-1]
     assert argv[argv.index("-m") + 1] == "version=vmaf_v0.6.1"

@@ -7,9 +7,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-import anyio
 import pytest
-from mcp import Client
 
 import acuity
 from acuity.agents.tools import models
@@ -216,7 +214,7 @@ def test_files_outside_the_model_folders_are_described_by_what_was_checked(tmp_p
     assert "its SHA-256 is another" in asked.ask("describe_model", name=str(made))["problem"]
 
 
-def test_workers_check_what_is_beside_the_model(tmp_path: Path) -> None:
+async def test_workers_check_what_is_beside_the_model(tmp_path: Path) -> None:
     """On the real server: the sidecar leads out of the allowed folders; then the extra is missing there."""
     allowed = tmp_path / "allowed"
     allowed.mkdir()
@@ -228,32 +226,21 @@ def test_workers_check_what_is_beside_the_model(tmp_path: Path) -> None:
     dis = raw(allowed / "dis.yuv", worse=True)
     given = {"dis": str(dis), **GEOMETRY, **ALONE}
 
-    async def question(client: Client) -> tuple[Any, Any]:
+    async with stdio(allowed, "2026-07-28") as client:
         bad = await client.call_tool("vmaf_score", {**given, "tiny_model": str(linked)})
-        good = await client.call_tool(
-            "vmaf_score", {**given, "tiny_model": "acuity_nr_v1", "tiny_resize": "bilinear"}
-        )
-        return bad, good
-
-    bad, good = _ask(allowed, question)
+        named = {**given, "tiny_model": "acuity_nr_v1", "tiny_resize": "bilinear"}
+        good = await client.call_tool("vmaf_score", named)
     assert "not under an allowlisted root" in sentence_of(bad)
     assert good.structured_content["tiny_model"]["name"] == "acuity_nr_v1", good
 
 
-def test_workers_without_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_workers_without_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "absent").mkdir()
     (tmp_path / "absent" / "onnxruntime.py").write_text("raise ImportError('not here')")
     monkeypatch.setenv("PYTHONPATH", f"{tmp_path / 'absent'}{os.pathsep}{os.environ.get('PYTHONPATH', '')}")
     assert "absent" in environment(tmp_path)["PYTHONPATH"]
     dis = raw(tmp_path / "dis.yuv", worse=True)
     given = {"dis": str(dis), **GEOMETRY, **ALONE, "tiny_model": "acuity_nr_v1"}
-    answer = _ask(tmp_path, lambda client: client.call_tool("vmaf_score", given))
+    async with stdio(tmp_path, "2026-07-28") as client:
+        answer = await client.call_tool("vmaf_score", given)
     assert sentence_of(answer) == "tiny models need the extra 'tiny': pip install 'acuity-vmaf[tiny]'"
-
-
-def _ask(folder: Path, question: Any) -> Any:
-    async def main() -> Any:
-        async with stdio(folder, "2026-07-28") as client:
-            return await question(client)
-
-    return anyio.run(main)

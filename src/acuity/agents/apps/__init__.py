@@ -44,8 +44,6 @@ _META: Final[Mapping[str, Any]] = {"ui": {"prefersBorder": True}}
 
 
 class AppResources:
-    """The pages as resources."""
-
     async def list(self) -> Sequence[types.Resource]:
         return ()
 
@@ -68,7 +66,6 @@ class AppResources:
 
 @functools.cache
 def app_page() -> str:
-    """The document."""
     script = bundle([*((name, static_text(name)) for name in with_imports(_SHARED)), *map(_own, _OWN)])
     style = f"{static_text(_STYLES)}\n{_own('app.css')[1]}"
     for text, end in ((script, "</script"), (script, "<!--"), (style, "</style")):

@@ -9,12 +9,12 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import cache, partial
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import pydantic_core
 from mcp.server.caching import CacheHint
 from mcp.server.context import CallNext, HandlerResult, ServerMiddleware, ServerRequestContext
-from mcp.server.subscriptions import InMemorySubscriptionBus
+from mcp.server.subscriptions import InMemorySubscriptionBus, SubscriptionBus
 
 from acuity import __version__
 from acuity.access.paths import AllowedPaths
@@ -23,12 +23,15 @@ from acuity.agents.embedded.budget import PAGES, PAYER, POSTS, Budget
 from acuity.agents.embedded.config import STEERING_TOOLS, EmbeddedConfig
 from acuity.agents.embedded.live.pictures import LivePictures
 from acuity.agents.embedded.live.scores import Scores
+from acuity.agents.embedded.live.state import LiveState
 from acuity.agents.embedded.presence import PAGE_NAME, EndSignals, Presence, Watchers
 from acuity.agents.embedded.resources import MeasurementResources
+from acuity.agents.embedded.steering.bridge import CommandSender
 from acuity.agents.embedded.steering.commands import CONNECTED, Leases, client_name, lasting_connection
 from acuity.agents.embedded.subscriptions import Subscriptions
 from acuity.agents.embedded.tools import computing, steering, watching
 from acuity.agents.embedded.tools.computing import embedded_services
+from acuity.agents.tools.services import Services
 from longwire.endpoints import PATH, Http, Offer, Open, Pair, SsePaths, Uds, open_endpoint
 from longwire.guard.access import Access
 from longwire.guard.tokens import Tokens
@@ -43,14 +46,6 @@ from longwire.wire.http.static_files import page_headers, static_files
 from longwire.wire.listeners import LOOPBACK, Address
 from longwire.wire.quick import QuickAnswers
 from longwire.wire.serving import Serving, shared_lifespan
-
-if TYPE_CHECKING:
-    from mcp.server.subscriptions import SubscriptionBus
-
-    from acuity.agents.embedded.live.state import LiveState
-    from acuity.agents.embedded.steering.bridge import CommandSender
-    from acuity.agents.tools.services import Services
-
 
 Opening: TypeAlias = AbstractAsyncContextManager[list[Open]]
 # Calls a function at once, or when there is time for it.
@@ -92,19 +87,13 @@ class Endpoints:
         """Two descriptors, which stay the caller's to close; `on_end` is called when the client has left."""
         return open_endpoint(Pair(read, write, framing, on_end), self._serving)
 
-    def sse(self, port: int, path: str, listener: socket.socket | None = None) -> Opening:
-        """Event streams and POSTs at a path of 127.0.0.1; port 0 is any free one."""
-        paths = SsePaths(path, f"{path.rpartition('/')[0]}/request")
-        # The page speaks Streamable HTTP, wherever it was opened.
-        return self._port(port, listener, path, {"sse"} if PATH in paths else {"sse", "http"}, paths)
+    def port(self, name: Offer, port: int, path: str, listener: socket.socket | None = None) -> Opening:
+        """Event streams and POSTs ('sse') or Streamable HTTP ('http') at a path of 127.0.0.1.
 
-    def http(self, port: int, listener: socket.socket | None = None) -> Opening:
-        """Streamable HTTP at /mcp of 127.0.0.1; port 0 is any free one."""
-        return self._port(port, listener, PATH, {"http"}, SsePaths())
-
-    def _port(
-        self, port: int, listener: socket.socket | None, path: str, offers: set[Offer], sse: SsePaths
-    ) -> Opening:
+        Port 0 is any free one. The page speaks Streamable HTTP, wherever it was opened.
+        """
+        sse = SsePaths(path, f"{path.rpartition('/')[0]}/request") if name == "sse" else SsePaths()
+        offers = {name, "http"} if name == "http" or PATH not in sse else {name}
         health = self._health(path)
         pages: dict[str, Handler] = {"/": for_methods(_READ, health)}
         page_files: dict[str, Handler] = {}
@@ -200,7 +189,12 @@ async def assembled(
     trace_requests(server)
     # What the tools that agents poll answer when they are called without arguments.
     polled = {watching.STATUS: live.status, watching.SCORE: scores.newest}
-    documents = {name: presence.noting(made) for name, made in polled.items() if config.offers(name)}
+    documents = {name: made for name, made in polled.items() if config.offers(name)}
+
+    def admits(client: str) -> bool:
+        presence.asked()
+        return live.budget.admits(_payer(client))
+
     try:
         async with shared_lifespan(server) as state:
             served = Serving(
@@ -209,7 +203,7 @@ async def assembled(
                 state,
                 local_access(config.tokens),
                 bare=True,
-                quick=QuickAnswers(server, documents, lambda client: live.budget.admits(_payer(client))),
+                quick=QuickAnswers(server, documents, admits),
                 presence=presence,
                 accounts=live.budget,
                 on_connection=CONNECTED.set,
@@ -229,7 +223,6 @@ def embedded_catalog(
     end: EndSignals,
     config: EmbeddedConfig,
 ) -> Catalog:
-    """Everything the server offers."""
     subscriptions = Subscriptions(live, scores, bus, end.over)
     pictures = LivePictures(live.measurement)
     end.on_close(subscriptions.close)

@@ -68,7 +68,6 @@ class Budget:
             self._debts[client] = self._debts.get(client, 0.0) + owed
 
     def leave(self, client: str) -> None:
-        """End an account."""
         owed = self._debts.pop(client, 0.0)
         if owed:
             self._debts[_LEFT] = self._debts.get(_LEFT, 0.0) + owed

@@ -112,7 +112,6 @@ class EmbeddedConfig:
 
     @property
     def name(self) -> str:
-        """The name that the server tells its clients."""
         return self.user_agent or NAME
 
     @property
@@ -200,7 +199,6 @@ def given_paths(paths: Any) -> AllowedPaths | None:
 
 
 def default_paths() -> AllowedPaths:
-    """The folders of a standalone server."""
     return AllowedPaths.configured(
         ACUITY.data_folder(), allowed_folders(), extend_by=f"set VMAF_MCP_ALLOW, or {_EXTEND},"
     )

@@ -7,9 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Hashable
 from contextlib import suppress
-from typing import Final, TypeVar
-
-_Document = TypeVar("_Document")
+from typing import Final
 
 _MOST_CLIENTS: Final = 64  # that are remembered of one connection
 _LOOK: Final = 0.1  # seconds between looks at whether answers are being made
@@ -38,7 +36,6 @@ class Presence:
     # ---- from the transports ----------------------------------------------------------------
 
     def came(self, connection: object) -> None:
-        """Note that a connection was accepted."""
         self._connected.add(connection)
         self._came.set()
 
@@ -67,17 +64,7 @@ class Presence:
             self._asked = True
             self._first.set()
 
-    def noting(self, document: Callable[[], _Document]) -> Callable[[], _Document]:
-        """The function, made to note each call as a request."""
-
-        def noted() -> _Document:
-            self.asked()
-            return document()
-
-        return noted
-
     def left(self, connection: object) -> None:
-        """Note that a connection was closed."""
         self._connected.discard(connection)
         for client in self._clients.pop(connection, ()):
             self.on_client(client)
@@ -147,7 +134,6 @@ class Watchers:
         return new
 
     def left(self, page: Hashable) -> None:
-        """Note that a page was closed."""
         self._heard.pop(page, None)
         self._changed.set()
 

@@ -1,12 +1,5 @@
 """The resources of a measurement, by URIs with queries.
 
-    acuity://measurement/status
-    acuity://measurement/scores?frames=0-499
-    acuity://measurement/report?frames=0-499
-    acuity://measurement/report.csv
-    acuity://measurement/watch?below=70&name=vmaf
-    acuity://measurement/pictures/120/distorted.png
-
 With ?rate=N a subscriber is notified at most N times a second; reading ignores it.
 """
 
@@ -17,12 +10,13 @@ import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Any, Final, cast
 from urllib.parse import parse_qsl
 
 import mcp_types as types
 from mcp.shared.exceptions import MCPError
 
+from acuity.agents.embedded.live.pictures import Kind, LivePictures
 from acuity.agents.embedded.live.report import (
     MEASUREMENT,
     MOST_FRAMES,
@@ -32,6 +26,8 @@ from acuity.agents.embedded.live.report import (
     report_text,
     slices,
 )
+from acuity.agents.embedded.live.scores import Scores
+from acuity.agents.embedded.live.state import LiveState
 from acuity.agents.resources.content import (
     CSV,
     JSON,
@@ -48,11 +44,6 @@ from acuity.agents.resources.content import (
 from acuity.errors import AcuityError, EmbeddedError
 from acuity.report import render_report
 from acuity.text import one_line
-
-if TYPE_CHECKING:
-    from acuity.agents.embedded.live.pictures import Kind, LivePictures
-    from acuity.agents.embedded.live.scores import Scores
-    from acuity.agents.embedded.live.state import LiveState
 
 STATUS: Final = f"{MEASUREMENT}/status"
 SCORES: Final = f"{MEASUREMENT}/scores"
@@ -161,7 +152,6 @@ _VALUES: Final[Mapping[str, Callable[[str], Any]]] = {
 
 
 def picture_uri(frame: int | str, kind: str) -> str:
-    """The URI of one picture."""
     return f"{_PICTURES}/{frame}/{kind}.png"
 
 

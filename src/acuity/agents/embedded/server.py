@@ -276,11 +276,10 @@ class EmbeddedServer:
         def binding(stack: ExitStack) -> tuple[PendingEndpoint, str]:
             listener = bind(Address(LOOPBACK, port))
             stack.callback(listener.close)
-            serve = {
-                "sse": lambda endpoints: endpoints.sse(port, path, listener),
-                "http": lambda endpoints: endpoints.http(port, listener),
-            }
-            return PendingEndpoint(listener.fileno(), serve[name]), f"http://{bound(listener)}{path}"
+            serve = PendingEndpoint(
+                listener.fileno(), lambda endpoints: endpoints.port(name, port, path, listener)
+            )
+            return serve, f"http://{bound(listener)}{path}"
 
         url = self._start(name, binding)
         return ServerAddress(LOOPBACK, urlsplit(url).port or 0, url)
@@ -291,8 +290,6 @@ class EmbeddedServer:
                 raise EmbeddedError("the server was stopped already: make another one")
             if name in self._started:
                 raise EmbeddedError(f"'{name}' was already started, at {self._started[name]}")
-            if not transport_available(name):
-                raise EmbeddedError(f"'{name}' is not available on this system: use another transport")
             self._check_unstarted()
             try:
                 with ExitStack() as stack:

@@ -23,13 +23,15 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import mcp_types as types
 from mcp.server.connection import Connection
 from mcp.server.subscriptions import ResourceUpdated, ServerEvent, SubscriptionBus
 from mcp.shared.exceptions import MCPError
 
+from acuity.agents.embedded.live.scores import Scores
+from acuity.agents.embedded.live.state import LiveState
 from acuity.agents.embedded.resources import RATES, SCORES, STATUS, WATCH, ResourceUri, parse
 from acuity.agents.embedded.steering.commands import pause_documents
 from acuity.errors import FeatureError
@@ -37,10 +39,6 @@ from acuity.text import one_line
 from longwire.product.catalog import Context, Method
 from longwire.tasks.listen import Listen
 from longwire.wire.sdk_private import connection_of
-
-if TYPE_CHECKING:
-    from acuity.agents.embedded.live.scores import Scores
-    from acuity.agents.embedded.live.state import LiveState
 
 META_KEY: Final = "acuity/measurement"
 _WITH_SCORES: Final = (SCORES, WATCH)
@@ -117,8 +115,6 @@ class NotificationMeta:
 
 @dataclass(slots=True)
 class _Watched:
-    """A URI that is looked at."""
-
     task: asyncio.Task[None]
     watchers: int = 0
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
 import mcp_types as types
 from mcp.shared.exceptions import MCPError
@@ -11,15 +11,13 @@ from mcp.shared.exceptions import MCPError
 from acuity.agents.prompts.instructions import CODECS
 from acuity.agents.prompts.scoring import COMMON, known_geometry, known_size, spelled
 from acuity.agents.resources import ReportResources, WorstResources
-from acuity.agents.tools.models import ONNX, ModelList
+from acuity.agents.tools.models import ONNX
+from acuity.agents.tools.services import Services
 from acuity.devices import BACKENDS, look_for
 from acuity.features import EXTRACTORS, Option
 from acuity.models import ModelSpec
 from acuity.models.choose import model_class, size_class
-
-if TYPE_CHECKING:
-    from acuity.agents.tools.services import Services
-    from longwire.product.catalog import Completer, Prompt, Resources
+from longwire.product.catalog import Completer, Prompt, Resources
 
 # Returns all completions, best first, from the typed text and the other arguments.
 Source: TypeAlias = Callable[[str, Mapping[str, str]], Awaitable[Iterable[str]]]
@@ -30,8 +28,7 @@ _VERSION: Final = "version="
 
 def completer(services: Services, prompts: Sequence[Prompt], resources: Sequence[Resources]) -> Completer:
     """A function that completes the arguments of these prompts and the variables of these resources."""
-    worst = next((family for family in resources if isinstance(family, WorstResources)), None)
-    sources = _Sources(services.models, ReportResources(services.jobs), worst)
+    sources = _Sources(services)
     arguments = {prompt.name: {argument.name for argument in prompt.arguments} for prompt in prompts}
     templates = {template.uri_template for family in resources for template in family.templates()}
 
@@ -59,10 +56,10 @@ def matching(typed: str, values: Iterable[str]) -> list[str]:
 
 
 class _Sources:
-    def __init__(self, models: ModelList, reports: ReportResources, worst: WorstResources | None) -> None:
-        self._models = models
-        self._reports = reports
-        self._worst = worst
+    def __init__(self, services: Services) -> None:
+        self._models = services.models
+        self._reports = ReportResources(services.jobs)
+        self._worst = WorstResources(services.jobs, services.pictures)
         self.for_argument: Final[dict[str, Source]] = {
             "model": self._model_strings,
             "feature": _features,
@@ -100,10 +97,10 @@ class _Sources:
         return [job.id for job in found]
 
     async def _worst_ids(self, _: str, __: Mapping[str, str]) -> list[str]:
-        return [] if self._worst is None else [job.id for job in (await self._worst.newest())[0]]
+        return [job.id for job in (await self._worst.newest())[0]]
 
     async def _worst_names(self, _: str, settled: Mapping[str, str]) -> Sequence[str]:
-        return [] if self._worst is None else await self._worst.names(settled.get("id", ""))
+        return await self._worst.names(settled.get("id", ""))
 
 
 async def _extractors(_: str, __: Mapping[str, str]) -> Iterable[str]:

@@ -72,12 +72,6 @@ def known_size(hint: str | None, name: str) -> tuple[int, int] | None:
     return (found.width, found.height) if found is not None else None
 
 
-def check_hint(hint: str | None) -> None:
-    """Refuse a hint without a size."""
-    if hint is not None and known_size(hint, "") is None:
-        raise MCPError(types.INVALID_PARAMS, f"geometry '{hint}' gives no size: write it like '{COMMON[0]}'")
-
-
 def spelled(geometry: RawFormat) -> str:
     return f"{geometry.width}x{geometry.height} {geometry.format.layout} {geometry.format.depth}-bit"
 
@@ -121,7 +115,9 @@ class PromptScoring:
     @classmethod
     def from_arguments(cls, given: Mapping[str, str], reference: str) -> PromptScoring:
         hint = given.get("geometry")
-        check_hint(hint)
+        if hint is not None and known_size(hint, "") is None:
+            sentence = f"geometry '{hint}' gives no size: write it like '{COMMON[0]}'"
+            raise MCPError(types.INVALID_PARAMS, sentence)
         model = model_string(given["model"]) if "model" in given else _fitting(hint, reference)
         return cls(model, known_geometry(hint, reference), given.get("backend"), given.get("feature"))
 
@@ -144,9 +140,9 @@ class PromptScoring:
             arguments["feature"] = [self.feature]
         return {"tool": "vmaf_score" if raw else "vmaf_score_encoded", "arguments": arguments}
 
-    def comparison(self, reference: str, *encodes: str, model: str | None = None) -> dict[str, Any]:
+    def comparison(self, reference: str, *encodes: str) -> dict[str, Any]:
         """Arguments of submit_job for several encodes at once."""
-        given = self.call(reference, encodes[0], model)["arguments"]
+        given = self.call(reference, encodes[0])["arguments"]
         kept = {name: value for name, value in given.items() if name not in _PAIR}
         return {
             "tool": "compare_encodes",
@@ -160,12 +156,10 @@ class PromptScoring:
         kept.pop("feature", None)
         return {"tool": "describe_worst_frames", "arguments": {"ref": reference, "dis": distorted, **kept}}
 
-    def steps(self, reference: str, *distorted: str) -> str:
-        """The instructions to score these videos and wait for the results."""
-        calls = "\n\n".join(fenced(self.call(reference, each)) for each in distorted)
-        return "\n\n".join(
-            (f"Call `submit_job` with\n\n{calls}", *self.remarks(reference, *distorted), _WAIT, REFUSED)
-        )
+    def steps(self, reference: str, distorted: str) -> str:
+        """The instructions to score a pair and wait for the result."""
+        call = f"Call `submit_job` with\n\n{fenced(self.call(reference, distorted))}"
+        return "\n\n".join((call, *self.remarks(reference, distorted), _WAIT, REFUSED))
 
     def remarks(self, reference: str, *distorted: str) -> list[str]:
         """The remarks on raw video among these."""

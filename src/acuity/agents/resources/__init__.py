@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from acuity.agents.resources.catalogs import ExtractorResources, ModelResources
 from acuity.agents.resources.reports import ReportResources
 from acuity.agents.resources.worst import WorstResources
-
-if TYPE_CHECKING:
-    from acuity.agents.tools.services import Services
-    from longwire.product.catalog import Resources
+from acuity.agents.tools.services import Services
+from longwire.product.catalog import Resources
 
 
 def resources(services: Services) -> list[Resources]:
-    """All families of resources."""
     return [
         ReportResources(services.jobs),
         WorstResources(services.jobs, services.pictures),

@@ -34,8 +34,6 @@ _EXTRACTOR: Final = "What an extractor measures, the figures it gives, and the o
 
 
 class ModelResources:
-    """The model files as resources."""
-
     def __init__(self, models: ModelList) -> None:
         self._models = models
 
@@ -65,8 +63,6 @@ class ModelResources:
 
 
 class ExtractorResources:
-    """The feature extractors as resources."""
-
     async def list(self) -> Sequence[types.Resource]:
         return [
             resource(_EXTRACTORS, "extractors", "Feature extractors", _ALL_EXTRACTORS),

@@ -6,7 +6,7 @@ import base64
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, unquote
 
 import mcp_types as types
@@ -15,7 +15,11 @@ from mcp.shared.exceptions import MCPError
 
 from acuity.errors import JobError
 from acuity.text import one_line, shortened
+from longwire.principals.limits import owner
 from longwire.product.results import finite, to_text
+
+if TYPE_CHECKING:
+    from acuity.jobs.service import Job, Jobs
 
 JSON: Final = "application/json"
 CSV: Final = "text/csv"
@@ -23,6 +27,7 @@ HTML: Final = "text/html"
 PNG: Final = "image/png"
 MOST: Final = 900_000  # bytes of a text in a message: the official client refuses events over 1 MiB
 _RANGE: Final = re.compile(r"(\d{1,400})(?:-(\d{1,400}))?", re.ASCII)  # the last may be any large number
+SEARCHED: Final = 500  # finished jobs; most tools leave none that is looked for
 _NONE: Final = 2**53  # no frame has a greater number
 _SPARE: Final = 0.8  # of the frames that would just fit, since some are longer than others
 _LONGEST: Final = 1000  # characters of the sentence of an error
@@ -100,6 +105,12 @@ def beyond(text: str, frames: Sequence[int]) -> str | None:
         f"the {len(frames)} frames have {size:,} bytes, more than the {MOST:,} of a message:"
         f" read them in parts, the first with {part}"
     )
+
+
+async def finished(jobs: Jobs) -> tuple[Sequence[Job], bool]:
+    """The newest jobs of this client that completed, newest first, and whether there are more."""
+    with in_words():
+        return await jobs.list(["completed"], SEARCHED, owner())
 
 
 @contextmanager

@@ -21,8 +21,10 @@ from acuity.agents.resources.content import (
     HTML,
     JSON,
     MOST,
+    SEARCHED,
     beyond,
     document_content,
+    finished,
     frame_range,
     in_words,
     is_family,
@@ -39,9 +41,7 @@ from acuity.jobs.tasks.compare import TABLE as TABLE_TEXT
 from acuity.jobs.tasks.worst import NO_PREVIEWS, PREVIEWS
 from acuity.report.stored_report import StoredReport
 from acuity.report.writers import write_csv
-from longwire.principals.limits import owner
 from longwire.product.results import finite, to_ordered_text
-from longwire.work import Status
 
 if TYPE_CHECKING:
     from acuity.jobs.service import Job, Jobs
@@ -62,7 +62,6 @@ def kept_entries(document: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def report_page(document: dict[str, Any]) -> str:
-    """The page of a stored score."""
     from acuity.report.read_report import read_document  # few clients ask for it
     from acuity.report.write import render_report
 
@@ -145,13 +144,9 @@ def _cut(pair: Document, wanted: range) -> Document:
 
 
 _SHOWN: Final = 50  # reports in a list of resources, which clients show whole to a person or a model
-_SEARCHED: Final = 500  # finished jobs searched for reports; other tools leave jobs too
-_DONE: Final[tuple[Status, ...]] = ("completed",)
 
 
 class ReportResources:
-    """The reports of finished scores and comparisons as resources."""
-
     def __init__(self, jobs: Jobs) -> None:
         self._jobs = jobs
 
@@ -222,13 +217,12 @@ class ReportResources:
 
     async def newest(self, limit: int) -> tuple[Sequence[Job], bool]:
         """Jobs with a report, newest first, and whether there are more."""
-        with in_words():
-            jobs, more = await self._jobs.list(_DONE, _SEARCHED, owner())
+        jobs, more = await finished(self._jobs)
         found = [job for job in jobs if has_report(job)]
         return found[:limit], more or len(found) > limit
 
     async def _index(self) -> dict[str, Any]:
-        found, more = await self.newest(_SEARCHED)
+        found, more = await self.newest(SEARCHED)
         return {"reports": [_entry(job) for job in found], "count": len(found), "truncated": more}
 
     async def _document(self, uri: str, job_id: str) -> Document:
@@ -240,7 +234,6 @@ class ReportResources:
 
 
 def _range(uri: str, query: str) -> range | None:
-    """The requested range of frame numbers; None for all."""
     if not query:
         return None
     key, _, value = query.partition("=")

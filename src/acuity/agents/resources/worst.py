@@ -18,6 +18,7 @@ from acuity.agents.job_documents import WORST, picture_uri, timestamp
 from acuity.agents.resources.content import (
     PNG,
     document_content,
+    finished,
     in_words,
     is_family,
     missing,
@@ -27,22 +28,17 @@ from acuity.agents.resources.content import (
     template,
 )
 from acuity.agents.tools.kept_pictures import TOOL, KeptPictures
-from longwire.principals.limits import may_see, owner
-from longwire.work import Status
+from longwire.principals.limits import may_see
 
 if TYPE_CHECKING:
     from acuity.jobs.service import Job, Jobs
 
 _MOST: Final = 700_000  # bytes of a picture in a message; in base64 it is a third longer
 _WIDTH: Final = re.compile(r"width=(\d{1,5})")
-_SEARCHED: Final = 500  # finished jobs
-_DONE: Final[tuple[Status, ...]] = ("completed",)
 _AT_ONCE: Final = 1  # pictures made smaller at the same time
 
 
 class WorstResources:
-    """The pictures of describe_worst_frames as resources."""
-
     def __init__(self, jobs: Jobs, pictures: KeptPictures) -> None:
         self._jobs = jobs
         self._pictures = pictures
@@ -84,8 +80,7 @@ class WorstResources:
 
     async def newest(self) -> tuple[Sequence[Job], bool]:
         """Jobs that have pictures, newest first, and whether there may be more."""
-        with in_words():
-            jobs, more = await self._jobs.list(_DONE, _SEARCHED, owner())
+        jobs, more = await finished(self._jobs)
         return [job for job in jobs if job.tool == TOOL], more
 
     async def names(self, job_id: str) -> Sequence[str]:

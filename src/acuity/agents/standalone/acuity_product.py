@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,18 +17,14 @@ from acuity.agents import CARRIERS
 from acuity.errors import AcuityError, SettingsError
 from longwire.config.effective import Effective, Source
 from longwire.config.key import Problems
-from longwire.declared import OwnWorkers, Product, Served, declare
+from longwire.declared import OwnWorkers, Product, declare
 from longwire.errors import SettingsError as RuntimeSettingsError
 from longwire.work import Jobs
 
 if TYPE_CHECKING:
-    from contextlib import AbstractAsyncContextManager
-
     from acuity.agents.settings import AcuitySettings
-    from longwire.cluster.cluster_node import ClusterNode
     from longwire.config.key import Key
     from longwire.endpoints import Endpoint
-    from longwire.server.serve import ServeOptions
 
 # The parts load much, and `acuity --help` declares the product: each is imported when it is needed.
 
@@ -44,30 +41,15 @@ def _keys() -> tuple[Key, ...]:
     return KEYS
 
 
-def _serving(
-    settings: AcuitySettings, cluster: ClusterNode | None = None
-) -> AbstractAsyncContextManager[Served]:
-    from acuity.agents.standalone.main import standalone_server
-
-    return standalone_server(settings, cluster)
-
-
-def _tool_names(settings: AcuitySettings) -> list[str]:
-    from acuity.agents.standalone.main import tool_names
-
-    return tool_names(settings)
+def _later(module: str, name: str) -> Callable[..., Any]:
+    """A function of another module, which is imported when it is called."""
+    return lambda *given: getattr(import_module(module), name)(*given)
 
 
 def _sentence(error: Exception, tool: str) -> str:
     from acuity.scoring.fronts import sentence
 
     return sentence(error, tool) if isinstance(error, AcuityError) else str(error)
-
-
-def _worker_environment(options: ServeOptions, turns: Path) -> Mapping[str, str]:
-    from acuity.agents.settings import worker_environment
-
-    return worker_environment(options, turns)
 
 
 @asynccontextmanager
@@ -88,34 +70,28 @@ async def _jobs_of_workers(settings: AcuitySettings) -> AsyncIterator[Jobs]:
 
 def _check_folders(found: Effective, problems: Problems) -> None:
     """The data folder, and the folders that clients may read."""
+    from acuity.access.path_roots import resolve_root
+    from longwire.server.start_checks import noting
+
+    def root(path: Path, label: str) -> Path:
+        try:
+            return resolve_root(path, label)
+        except SettingsError as error:
+            raise RuntimeSettingsError(*error.problems) from None
+
     folder: Path | None = None
-    with _noting(found, problems, "server.data"):
-        folder = _root(found["server.data"], "the data folder")
+    with noting(problems, found, "server.data"):
+        folder = root(found["server.data"], "the data folder")
     for name, source, entry in _allowed(found):
-        with _noting(found, problems, name, source):
+        with noting(problems, found, name, source):
             path = Path(os.path.expanduser(entry))
             if not path.is_absolute():
                 raise RuntimeSettingsError(f"the folder '{entry}' is not absolute: write the whole path")
-            if _root(path, "the folder") == folder:
+            if root(path, "the folder") == folder:
                 raise RuntimeSettingsError(
                     f"'{entry}' is the data folder, which has the jobs of every client: "
                     "name the folders that hold videos, or another data folder"
                 )
-
-
-def _noting(found: Effective, problems: Problems, path: str, source: Source | None = None) -> Any:
-    from longwire.server.start_checks import noting
-
-    return noting(problems, found, path, source)
-
-
-def _root(path: Path, label: str) -> Path:
-    from acuity.access.path_roots import resolve_root
-
-    try:
-        return resolve_root(path, label)
-    except SettingsError as error:
-        raise RuntimeSettingsError(*error.problems) from None
 
 
 def _allowed(found: Effective) -> Iterator[tuple[str, Source, str]]:
@@ -162,14 +138,14 @@ ACUITY: Final = Product(
     keys=_keys,
     errors=(AcuityError,),
     sentence=_sentence,
-    serving=_serving,
+    serving=_later("acuity.agents.standalone.main", "standalone_server"),
     own_workers=OwnWorkers(
         command=(sys.executable, "-P", "-m", "acuity.agents.standalone.method_worker"),
-        environment=_worker_environment,
+        environment=_later("acuity.agents.settings", "worker_environment"),
         jobs=_jobs_of_workers,
         carriers=CARRIERS,
     ),
-    tool_names=_tool_names,
+    tool_names=_later("acuity.agents.standalone.main", "tool_names"),
     checks=(_check_folders,),
     warnings=_warnings,
     adjusted=_adjusted,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
 from dataclasses import replace
@@ -29,7 +28,6 @@ from acuity.agents.settings import AcuitySettings
 from acuity.agents.standalone.node_jobs import NodeJobs
 from acuity.agents.tools import (
     backends,
-    benchmark,
     compare,
     evaluation,
     extractors,
@@ -61,6 +59,7 @@ from longwire.product.asking import AskingRules
 from longwire.product.catalog import Catalog
 from longwire.tasks.extension import Tasks
 from longwire.tasks.listen import Listen
+from longwire.wire.tasks import RunningTasks
 
 NAME: Final = "acuity"
 
@@ -88,7 +87,6 @@ _FAMILIES: Final = (
     models,
     backends,
     extractors,
-    benchmark,
     tuning,
     compare,
     worst_frames,
@@ -97,7 +95,6 @@ _FAMILIES: Final = (
 
 
 def product_catalog(services: Services, bus: SubscriptionBus) -> Catalog:
-    """Everything the server offers."""
     tools = accepting(tool for family in _FAMILIES for tool in family.tools(services))
     tools = with_apps([*tools, *jobs.tools(services, tools), *frames.tools(services)])
     families = resources(services)
@@ -156,8 +153,11 @@ async def standalone_server(
         server = build_server(catalog, name=NAME, version=__version__, middleware=middleware, asking=asking)
         trace_requests(server)
         undo = stack.enter_context(ExitStack())
-        for stop in (*_watchers(jobs, bus, metrics), services.pictures.watch(jobs)):
-            undo.callback(stop)
+        # A bus of the cluster tells other nodes by itself.
+        everywhere = isinstance(bus, InMemorySubscriptionBus)
+        undo.callback(publish_changes(jobs, bus, everywhere=everywhere))
+        for watcher in (metrics, JobTracer(), services.pictures):
+            undo.callback(watcher.watch(jobs))
         undo.callback(observer.flush)
         yield Served(server, jobs, limits, metrics, counters, [tool.name for tool in catalog.tools])
 
@@ -200,32 +200,22 @@ def _services(
     return Services(settings, paths, Jobs(config, shared))
 
 
-def _watchers(jobs: Jobs, bus: SubscriptionBus, metrics: Metrics) -> list[Callable[[], None]]:
-    """Register the listeners to job changes; returns the functions that remove them."""
-    # A bus of the cluster tells other nodes by itself.
-    everywhere = isinstance(bus, InMemorySubscriptionBus)
-    return [publish_changes(jobs, bus, everywhere=everywhere), metrics.watch(jobs), JobTracer().watch(jobs)]
-
-
 def publish_changes(jobs: Jobs, bus: SubscriptionBus, *, everywhere: bool = True) -> Callable[[], None]:
     """Publish every new report on the bus, also those of other processes; returns a function that stops this.
 
     Without `everywhere`, those of this process only.
     """
-    under_way: set[asyncio.Task[None]] = set()  # the event loop holds only weak references
+    under_way = RunningTasks()
 
     def heard(job: Job) -> None:
         if has_report(job):
-            task = asyncio.get_running_loop().create_task(_publish(bus, job.id))
-            under_way.add(task)
-            task.add_done_callback(under_way.discard)
+            under_way.spawn(_publish(bus, job.id))
 
     undo = jobs.on_change(heard, everywhere=everywhere)
 
     def stop() -> None:
         undo()
-        for task in under_way:
-            task.cancel()
+        under_way.cancel()
 
     return stop
 

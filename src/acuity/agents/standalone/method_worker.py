@@ -11,8 +11,7 @@ import asyncio
 import json
 import os
 import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, nullcontext
 from pathlib import Path
 from typing import Final
 
@@ -61,16 +60,11 @@ def main() -> int:
     return 0
 
 
-@asynccontextmanager
-async def _redis(settings: AcuitySettings) -> AsyncIterator[RedisLink | None]:
+def _redis(settings: AcuitySettings) -> AbstractAsyncContextManager[RedisLink | None]:
     """A connection of this worker's own, for jobs and changes of other nodes; None: there are no others."""
     if settings.cluster_redis is None or settings.cluster_node is None:
-        yield None
-        return
-    async with open_redis(
-        settings.cluster_redis, settings.cluster_node, prefix=settings.cluster_prefix
-    ) as link:
-        yield link
+        return nullcontext()
+    return open_redis(settings.cluster_redis, settings.cluster_node, prefix=settings.cluster_prefix)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The tools list_backends, probe_backend and vmaf_version."""
+"""The tools list_backends, probe_backend, vmaf_version and run_benchmark."""
 
 from __future__ import annotations
 
@@ -7,19 +7,17 @@ import math
 import shutil
 import sysconfig
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from acuity.agents.schemas import choices, outline, record
 from acuity.agents.tools import external
 from acuity.agents.tools.external import backend_options
-from acuity.agents.tools.long_tool import ProgressNotifications
+from acuity.agents.tools.long_tool import ProgressNotifications, long_tool
+from acuity.agents.tools.services import Services
 from acuity.devices import BACKENDS, describe_engine, look_for
 from acuity.errors import AcuityError, BackendError, JobError
-from longwire.product.catalog import Call, Tool
+from longwire.product.catalog import Arguments, Call, Tool
 from longwire.work import JobSpec
-
-if TYPE_CHECKING:
-    from acuity.agents.tools.services import Services
 
 _LIST: Final = """\
 The backends that the scoring engine was built with: true means compiled in, not that it works here: call \
@@ -44,14 +42,30 @@ _PROBE_SECONDS: Final = 60.0
 _CARDS_SECONDS: Final = 20.0  # that a list of backends waits for the cards
 
 
+_BENCHMARK: Final = """\
+Measure how fast this machine scores 576x324, 1920x1080 and 3840x2160 on every backend that works. \
+`stdout` is a table for people, `rows` the same for programs: frames per second and wall time of several \
+rounds, and the largest difference of a frame's score to the CPU's: PASS below 0.01, WARN below 0.1, FAIL \
+above; BASE is the CPU itself, SKIP a backend that isn't there. Takes minutes: use submit_job."""
+
+_RUN: Final = "run_benchmark"
+_RUN_SECONDS: Final = 1800.0
+# The sizes of VMAF's own benchmark, with enough rounds for a useful median.
+FIXTURES: Final = (
+    {"width": 576, "height": 324, "frames": 48, "rounds": 5},
+    {"width": 1920, "height": 1080, "frames": 5, "rounds": 9},
+    {"width": 3840, "height": 2160, "frames": 60, "rounds": 3},
+)
+
+
 def tools(services: Services) -> list[Tool]:
-    """list_backends, probe_backend and vmaf_version."""
     its = _BackendTools(services)
     backend = record({"backend": choices(BACKENDS, "The backend to probe.")}, "backend")
     return [
         Tool("list_backends", "List backends", _LIST, record({}), its.list, _LIST_OUTPUT),
         Tool("probe_backend", "Probe a backend", _PROBE, backend, its.probe, _PROBE_OUTPUT),
         Tool("vmaf_version", "What does the scoring", _VERSION, record({}), its.version, _VERSION_OUTPUT),
+        long_tool(services, _RUN, "Benchmark", _BENCHMARK, record({}), _RUN_OUTPUT, its.plan_benchmark),
     ]
 
 
@@ -153,6 +167,16 @@ class _BackendTools:
             **({"cards": outcome.document["cards"]} if "cards" in outcome.document else {}),
         }
 
+    async def plan_benchmark(self, _: Arguments) -> JobSpec:
+        settings = self._services.settings
+        payload: dict[str, Any] = {
+            "fixtures": [dict(fixture) for fixture in FIXTURES],
+            "external": None if settings.binary is None else await _benchmarked(settings.binary),
+            "output": settings.bench_output,
+        }
+        title = "benchmark of every backend"
+        return JobSpec("benchmark", payload, _RUN, title, _RUN_SECONDS)
+
 
 def _compiled() -> dict[str, bool]:
     return {name: look_for(name).installed for name in BACKENDS}
@@ -187,6 +211,27 @@ async def _describe(binary: str) -> dict[str, Any]:
     }
 
 
+async def _benchmarked(binary: str) -> dict[str, Any]:
+    """All backends with the binary's options, or with the problem if it lacks one."""
+    try:
+        vmaf = await external.examine(binary)
+    except BackendError as error:
+        skipped = [{"name": "cpu", "options": [], "problem": str(error)}]
+        return {"path": binary, "backends": skipped}
+    digits = ["--precision", "max"] if "precision" in vmaf.options else []
+    return {
+        "path": str(vmaf.path),
+        "backends": [
+            {
+                "name": name,
+                "options": [*digits, *backend_options(vmaf, name)],
+                "problem": None if name in vmaf.backends else "the binary does not advertise it",
+            }
+            for name in BACKENDS
+        ],
+    }
+
+
 _SOMETIMES: Final[dict[str, str | list[str]]] = {"external": "object", "own": "object", "cards": "array"}
 _LIST_OUTPUT: Final = outline(dict.fromkeys(BACKENDS, "boolean"), {**_SOMETIMES, "cards_error": "string"})
 
@@ -210,4 +255,8 @@ _VERSION_OUTPUT: Final = outline(
         "error": ["string", "null"],
         "engine": "object",
     }
+)
+
+_RUN_OUTPUT: Final = outline(
+    {"exit_code": "integer", "stdout": "string", "stderr": "string", "rows": "array", "machine": "object"}
 )

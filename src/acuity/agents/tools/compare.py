@@ -85,8 +85,6 @@ OUTPUT: Final = outline(
 
 
 def tools(services: Services) -> list[Tool]:
-    """compare_encodes."""
-
     async def plan(given: Arguments) -> JobSpec:
         fields = _FRONT.fields(given)
         fields["models"] = [

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from acuity.agents.schemas import array, choices, outline, record, text
 from acuity.agents.tools.long_tool import long_tool
 from acuity.agents.tools.scoring_schema import path_argument
+from acuity.agents.tools.services import Services, checked_tiny
 from acuity.errors import AcuityError
 from acuity.jobs.tasks.evaluate import compare_payload, evaluate_payload
 from acuity.scoring.request import MAX_TEXT
 from acuity.tiny.evaluate.choices import INPUT, NO_MODELS, POOLINGS, SPLITS, no_split, require_extra
 from longwire.product.catalog import Arguments, Tool
 from longwire.work import JobSpec
-
-if TYPE_CHECKING:
-    from acuity.agents.tools.services import Services
 
 EVALUATE: Final = "eval_model_on_split"
 COMPARE: Final = "compare_models"
@@ -44,7 +42,6 @@ _OPTIONAL: Final = ("split", "input_name", "pooling")
 
 
 def tools(services: Services) -> list[Tool]:
-    """eval_model_on_split and compare_models."""
     # A submitted one has no more time than a call: a table of any honest size takes seconds.
     limit = services.settings.time_limit
 
@@ -89,12 +86,9 @@ def _table(services: Services, given: Arguments) -> dict[str, Any]:
 
 
 async def _model(services: Services, given: str) -> str:
-    """The resolved path of a model's file; raises ModelError or PathError."""
     if os.sep in given:
         services.paths.check(given)  # first of all: what kind of file it is says nothing about one outside
-    elif (file := await services.models.find_tiny(given)) is not None:
-        return str(services.paths.check_tiny(str(file.path)))
-    return str(services.paths.check_tiny(given))
+    return await checked_tiny(services, given)
 
 
 async def _model_or_error(services: Services, given: str) -> str | AcuityError:

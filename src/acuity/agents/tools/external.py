@@ -34,8 +34,6 @@ _LISTS_BACKENDS: Final = ("list_backends", "list-backends")
 
 @dataclass(frozen=True, slots=True)
 class External:
-    """A vmaf binary with its options and backends."""
-
     path: Path  # resolved
     options: frozenset[str]  # long ones, without the dashes
     backends: tuple[str, ...]  # that it was built with; always has 'cpu'

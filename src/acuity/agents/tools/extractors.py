@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from acuity.agents.schemas import flag, named, outline, record
+from acuity.agents.tools.services import Services
 from acuity.features import EXTRACTORS, Extractor, get_extractor
 from acuity.features.describe import describe_extractor
 from longwire.product.catalog import Answer, Call, Tool
 from longwire.product.results import ordered_answer
-
-if TYPE_CHECKING:
-    from acuity.agents.tools.services import Services
 
 _LIST: Final = """\
 The feature extractors and what each measures; with a `name` that one's options (types, ranges, defaults) \
@@ -30,7 +28,6 @@ _INPUT: Final = record(
 
 
 def tools(_: Services) -> list[Tool]:
-    """list_extractors."""
     return [listing("list_extractors", _LIST)]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import mcp_types as types
 
@@ -13,13 +13,11 @@ from acuity.agents.compare_answers import is_comparison
 from acuity.agents.job_documents import stored_report
 from acuity.agents.schemas import array, named, outline, record, text, whole
 from acuity.agents.score_answers import score_columns
+from acuity.agents.tools.services import Services
 from acuity.errors import FeatureError, NoReport
+from acuity.jobs.service import Jobs
 from longwire.product.catalog import Answer, Call, Tool
 from longwire.product.results import ordered_answer
-
-if TYPE_CHECKING:
-    from acuity.agents.tools.services import Services
-    from acuity.jobs.service import Jobs
 
 _TEXT: Final = """\
 Figures of single frames of a finished score, a row a frame; `columns` names its entries. Without \
@@ -36,8 +34,6 @@ _LARGEST: Final = 2**31 - 1
 
 
 def tools(services: Services) -> list[Tool]:
-    """get_frames."""
-
     async def run(call: Call) -> Answer:
         return await _frames(services.jobs, call.arguments)
 

@@ -9,20 +9,18 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from mcp.shared.exceptions import MCPError
 
+from acuity.access.paths import AllowedPaths
 from acuity.errors import AcuityError, listed
 from acuity.scoring.fronts import RAW
 from acuity.video.picture import PixelFormat
 from acuity.video.readers.guess import RawFormat, other_geometry
 from longwire.errors import AskingError
 from longwire.product.asking import form_request
-
-if TYPE_CHECKING:
-    from acuity.access.paths import AllowedPaths
-    from longwire.product.catalog import Arguments, Call
+from longwire.product.catalog import Arguments, Call
 
 ASKED: Final = "geometry_asked"  # the entry of the answer
 _SECONDS: Final = 50.0  # for an answer: many clients give up on a call after a minute

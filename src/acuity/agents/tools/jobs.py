@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from acuity.agents import CARRIERS
 from acuity.agents.job_documents import JOB_ID, STATUSES, brief_job, job_document, job_schema, linked
 from acuity.agents.schemas import array, choices, flag, outline, record, whole
 from acuity.agents.score_answers import FRAMES_SCHEMA
 from acuity.agents.tool_answers import IMAGES_SCHEMA, shown_document, with_pictures
+from acuity.agents.tools.services import Services
 from acuity.errors import JobError
+from acuity.jobs.service import Job, Jobs
 from longwire.principals.limits import may_see, owner
 from longwire.product.calls import check
 from longwire.product.catalog import Answer, Call, Tool
 from longwire.product.results import ordered_answer
-
-if TYPE_CHECKING:
-    from acuity.agents.tools.services import Services
-    from acuity.jobs.service import Job, Jobs
 
 _SUBMIT: Final = """\
 Start a long tool in the background and get a job_id at once: for clips longer than a minute, for 4K, for \
@@ -46,20 +44,49 @@ _SHOWN: Final = 20  # jobs, unless more are asked for
 
 def tools(services: Services, long_tools: Sequence[Tool]) -> list[Tool]:
     """The job tools, for those of the given tools that have a plan."""
-    return _JobTools(services.jobs, long_tools).tools()
+    its = _JobTools(services.jobs, long_tools)
+    submit = {
+        "tool": choices(its.long, "The tool to run."),
+        "arguments": {"type": "object", "description": "Those of that tool.", "default": {}},
+    }
+    return [
+        Tool(
+            "submit_job",
+            "Start a job",
+            _SUBMIT,
+            record(submit, "tool"),
+            its.submit,
+            job_schema(),
+            runs=CARRIERS["submit_job"],
+            read_only=False,
+            idempotent=False,
+        ),
+        Tool("get_job", "Look at a job", _GET, _ONE, its.get, job_schema(result=["object", "null"])),
+        Tool("list_jobs", "List jobs", _LIST, _FILTER, its.list, _JOBS),
+        Tool(
+            "cancel_job",
+            "Cancel a job",
+            _CANCEL,
+            record({"job_id": JOB_ID}, "job_id"),
+            its.cancel,
+            job_schema(message="string"),
+            read_only=False,
+            destructive=True,
+        ),
+    ]
 
 
 class _JobTools:
     def __init__(self, jobs: Jobs, long_tools: Sequence[Tool]) -> None:
         self._jobs = jobs
-        self._long = {tool.name: tool for tool in long_tools if tool.plan is not None}
+        self.long = {tool.name: tool for tool in long_tools if tool.plan is not None}
 
-    async def _submit(self, call: Call) -> dict[str, Any]:
-        tool = self._long[call.arguments["tool"]]
+    async def submit(self, call: Call) -> dict[str, Any]:
+        tool = self.long[call.arguments["tool"]]
         spec = await tool.job(call, check(tool, call.arguments["arguments"]))
         return job_document(await self._jobs.submit(spec, client=call.client))
 
-    async def _get(self, call: Call) -> Answer:
+    async def get(self, call: Call) -> Answer:
         job = await _known(self._jobs.get, call.arguments["job_id"])
         document = await self._jobs.result(job.id) if job.status == "completed" else None
         found = job_document(job)
@@ -69,13 +96,13 @@ class _JobTools:
         # In a thread, because writing a thousand frames would block the event loop.
         return await asyncio.to_thread(_answer, found, linked(job.tool, job.id, document), *asked)
 
-    async def _list(self, call: Call) -> Answer:
+    async def list(self, call: Call) -> Answer:
         asked = call.arguments
         jobs, truncated = await self._jobs.list(asked["status_filter"], asked["limit"], owner())
         shown = [job_document(job) if asked["detail"] else brief_job(job) for job in jobs]
         return ordered_answer({"count": len(jobs), "truncated": truncated, "jobs": shown})
 
-    async def _cancel(self, call: Call) -> dict[str, Any]:
+    async def cancel(self, call: Call) -> dict[str, Any]:
         before = await _known(self._jobs.get, call.arguments["job_id"])
         if before.over:
             return {**job_document(before), "message": f"nothing to cancel: it is {before.status} already"}
@@ -83,37 +110,6 @@ class _JobTools:
         # It may have ended by itself between the two calls.
         message = "cancelled" if after.status == "cancelled" else f"too late: it has {after.status}"
         return {**job_document(after), "message": message}
-
-    def tools(self) -> list[Tool]:
-        submit = {
-            "tool": choices(self._long, "The tool to run."),
-            "arguments": {"type": "object", "description": "Those of that tool.", "default": {}},
-        }
-        return [
-            Tool(
-                "submit_job",
-                "Start a job",
-                _SUBMIT,
-                record(submit, "tool"),
-                self._submit,
-                job_schema(),
-                runs=CARRIERS["submit_job"],
-                read_only=False,
-                idempotent=False,
-            ),
-            Tool("get_job", "Look at a job", _GET, _ONE, self._get, job_schema(result=["object", "null"])),
-            Tool("list_jobs", "List jobs", _LIST, _FILTER, self._list, _JOBS),
-            Tool(
-                "cancel_job",
-                "Cancel a job",
-                _CANCEL,
-                record({"job_id": JOB_ID}, "job_id"),
-                self._cancel,
-                job_schema(message="string"),
-                read_only=False,
-                destructive=True,
-            ),
-        ]
 
 
 _IMAGES: Final = {**IMAGES_SCHEMA, "description": "As in vmaf_score_encoded."}

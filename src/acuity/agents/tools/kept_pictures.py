@@ -7,7 +7,6 @@ many bytes, are removed when the server starts and after each new one.
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import logging
 import re
@@ -20,6 +19,7 @@ from typing import TYPE_CHECKING, Final
 import anyio.to_thread
 
 from acuity.errors import JobError
+from longwire.wire.tasks import RunningTasks
 
 if TYPE_CHECKING:
     from acuity.jobs.service import Job, Jobs
@@ -34,15 +34,12 @@ _NAME: Final = re.compile(r"[A-Za-z0-9_]{1,80}\.png")
 
 
 class KeptPictures:
-    """The folders of pictures, one for each job."""
-
     def __init__(self, data: Path, most_bytes: int = _MOST_BYTES) -> None:
         self._folder = data.absolute() / FOLDER
         self._most = most_bytes
-        self._sweeping: set[asyncio.Task[None]] = set()
+        self._sweeping = RunningTasks()
 
     def folder(self, job_id: str) -> Path:
-        """The folder of a job."""
         return self._folder / job_id
 
     def find(self, job_id: str, name: str) -> Path | None:
@@ -53,7 +50,6 @@ class KeptPictures:
         return path if path.is_file() and not path.is_symlink() else None
 
     def names(self, job_id: str) -> list[str]:
-        """The pictures of a job."""
         with contextlib.suppress(OSError):
             return sorted(path.name for path in self.folder(job_id).iterdir() if _NAME.fullmatch(path.name))
         return []
@@ -65,18 +61,17 @@ class KeptPictures:
             if not job.over or not self.folder(job.id).exists():
                 return
             if job.status == "completed":
-                self._sweep_soon(jobs)
+                self._sweeping.spawn(self._sweep_quietly(jobs))
             else:
                 # A thread that the interpreter waits for: this job may have ended because the server stops.
                 threading.Thread(target=remove, args=(self.folder(job.id),)).start()
 
         forget = jobs.on_change(changed)
-        self._sweep_soon(jobs)
+        self._sweeping.spawn(self._sweep_quietly(jobs))
 
         def stop() -> None:
             forget()
-            for task in tuple(self._sweeping):
-                task.cancel()
+            self._sweeping.cancel()
 
         return stop
 
@@ -89,11 +84,6 @@ class KeptPictures:
             if needed and (left := left - size) >= 0:
                 continue
             await anyio.to_thread.run_sync(remove, folder)
-
-    def _sweep_soon(self, jobs: Jobs) -> None:
-        task = asyncio.get_running_loop().create_task(self._sweep_quietly(jobs))
-        self._sweeping.add(task)
-        task.add_done_callback(self._sweeping.discard)
 
     async def _sweep_quietly(self, jobs: Jobs) -> None:
         try:

@@ -9,19 +9,16 @@ import os
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import anyio.to_thread
 
 from acuity.agents.job_documents import linked
 from acuity.agents.score_answers import ASKED
 from acuity.agents.tool_answers import has_pictures, tool_answer
+from acuity.agents.tools.services import Services
 from longwire.product.catalog import Answer, Arguments, Call, Planner, Tool
 from longwire.work import JobSpec, Progress
-
-if TYPE_CHECKING:
-    from acuity.agents.tools.services import Services
-
 
 Send: TypeAlias = Callable[[float, float | None, str | None], Awaitable[None]]
 

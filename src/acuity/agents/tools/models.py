@@ -156,11 +156,6 @@ def path_argument(path: str) -> str:
     return path if ":" in path else f"path={path}"
 
 
-def stem(file_name: str) -> str:
-    """The name of a model file: 'vmaf_v0.6.1' of 'vmaf_v0.6.1.json'."""
-    return next((file_name.removesuffix(end) for end in FORMATS if file_name.endswith(end)), file_name)
-
-
 def _read(more: Sequence[Path]) -> tuple[ModelFiles, types.CallToolResult]:
     found = list_model_files(more)
     return found, answer({"models": [_entry(file) for file in found.files]})
@@ -203,7 +198,6 @@ _NAME: Final = (
 
 
 def tools(services: Services) -> list[Tool]:
-    """list_models and describe_model."""
     models = services.models
 
     async def list_models(_: Call) -> types.CallToolResult:
@@ -243,7 +237,7 @@ def _describe_path(paths: AllowedPaths, given: str) -> dict[str, Any]:
         found = facts(way, opened.path.suffix[1:], size)
     if found["problem"] is not None:
         found["problem"] = found["problem"].replace(way, path)
-    return document(stem(opened.path.name), path, size, path_argument(path), found)
+    return document(opened.path.stem, path, size, path_argument(path), found)
 
 
 def _describe_tiny(paths: AllowedPaths, path: Path, size: int, way: str) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from acuity.agents.tools.scoring_schema import (
     RAW_OUTPUT,
     asked_models,
 )
-from acuity.agents.tools.services import Services, checked_model
+from acuity.agents.tools.services import Services, checked_model, checked_tiny
 from acuity.errors import BackendError, InputError, ModelError
 from acuity.jobs.tasks.external import ExternalPayload
 from acuity.jobs.tasks.score import score_payload
@@ -54,7 +54,6 @@ frames, worst_segments the lowest stretches. For long videos use submit_job."""
 
 
 def tools(services: Services) -> list[Tool]:
-    """vmaf_score and vmaf_score_encoded."""
     family = _Scoring(services)
     settle = partial(settle_geometry, services.paths)
     return [
@@ -152,13 +151,9 @@ class _Scoring:
 
     async def _tiny(self, text: str) -> str:
         """The tiny model for the engine: a registered name, or its file with the path resolved."""
-        paths = self._services.paths
-        if os.sep not in text:
-            if text in await asyncio.to_thread(_registered):
-                return text
-            if (file := await self._services.models.find_tiny(text)) is not None:
-                return str(paths.check_tiny(str(file.path)))
-        return str(paths.check_tiny(text))
+        if os.sep not in text and text in await asyncio.to_thread(_registered):
+            return text
+        return await checked_tiny(self._services, text)
 
     async def _model(self, text: str, given: Arguments, *, external: bool) -> str:
         """The model argument for the engine: its file if it has one, the path resolved, options added."""
@@ -198,7 +193,6 @@ def _external(
     presets: dict[str, str],
     echo: dict[str, Any],
 ) -> ExternalPayload:
-    """The payload for another vmaf binary."""
     backend = request.backend
     _refuse_missing(
         backend,

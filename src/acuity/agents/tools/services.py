@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Final
 
 from acuity.agents.tools.kept_pictures import KeptPictures
@@ -20,6 +21,13 @@ async def checked_model(services: Services, text: str, *, external: bool) -> str
         return text
     finder = await services.models.finder(external=external)
     return services.paths.check_model(text, finder)
+
+
+async def checked_tiny(services: Services, text: str) -> str:
+    """The path of a tiny model's file, given by that or by its name; raises ModelError or PathError."""
+    if os.sep not in text and (file := await services.models.find_tiny(text)) is not None:
+        text = str(file.path)
+    return str(services.paths.check_tiny(text))
 
 
 class Services:

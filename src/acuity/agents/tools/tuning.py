@@ -131,7 +131,6 @@ _OUTPUTS: Final = {
 
 
 def tools(services: Services) -> list[Tool]:
-    """The tools for tuning."""
     return [
         long_tool(
             services,

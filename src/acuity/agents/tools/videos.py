@@ -12,21 +12,16 @@ import os
 import time
 from collections import OrderedDict, deque
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
-from acuity.access.paths import KINDS
+from acuity.access.paths import KINDS, AllowedPaths
 from acuity.agents.schemas import outline, record, text, whole
+from acuity.agents.tools.services import Services
 from acuity.child_process import ChildProcess, document
 from acuity.errors import PathError
 from acuity.video.readers.guess import CONTAINER_SUFFIXES, RAW_SUFFIXES
 from longwire.product.catalog import Call, Tool
-
-if TYPE_CHECKING:
-    from acuity.access.paths import AllowedPaths
-    from acuity.agents.tools.services import Services
-
 
 # Recognised by extension, because opening every file would take too long.
 SUFFIXES: Final = RAW_SUFFIXES | CONTAINER_SUFFIXES
@@ -46,16 +41,8 @@ _KEPT: Final = 2000  # files whose description is kept
 _Key: TypeAlias = tuple[str, int, int, int]
 
 
-@dataclass(frozen=True, slots=True)
-class FoundFiles:
-    """Files found by their names, sorted, and whether the search was cut short."""
-
-    files: list[Path]
-    truncated: bool
-
-
-def find_videos(folders: Iterable[Path], name: str = "", suffixes: Collection[str] = SUFFIXES) -> FoundFiles:
-    """The files under these folders, videos by default, whose names contain the text.
+def _find(folders: Iterable[Path], name: str, suffixes: Collection[str]) -> tuple[list[Path], bool]:
+    """The files under these folders whose names contain the text, and whether the search was cut short.
 
     Links to folders are not followed.
     """
@@ -78,7 +65,7 @@ def find_videos(folders: Iterable[Path], name: str = "", suffixes: Collection[st
             waiting += ((place, depth + 1) for place in inside)
         else:
             truncated = truncated or bool(inside)
-    return FoundFiles(sorted(found)[:_MOST_VIDEOS], truncated or len(found) > _MOST_VIDEOS)
+    return sorted(found)[:_MOST_VIDEOS], truncated or len(found) > _MOST_VIDEOS
 
 
 def _look_into(folder: Path, suffixes: Collection[str]) -> tuple[list[Path], list[Path]]:
@@ -171,7 +158,6 @@ _OUTPUT: Final = outline({"folders": "array", "videos": "array", "count": "integ
 
 
 def tools(services: Services) -> list[Tool]:
-    """list_videos."""
     run = _VideoTools(services.paths).list_videos
     return [Tool(NAME, "List videos", _TEXT, _INPUT, run, _OUTPUT)]
 
@@ -187,9 +173,9 @@ class _VideoTools:
         chosen = [self._paths.check_folder(given["folder"])] if "folder" in given else folders
         kind = given["kind"]
         suffixes = SUFFIXES if kind == _VIDEO else {KINDS[kind]}
-        found = await asyncio.to_thread(find_videos, chosen, given.get("name", ""), suffixes)
+        found, truncated = await asyncio.to_thread(_find, chosen, given.get("name", ""), suffixes)
         start, end = int(given["offset"]), int(given["offset"]) + int(given["limit"])
-        files = await asyncio.to_thread(self._allowed, found.files[start:end])
+        files = await asyncio.to_thread(self._allowed, found[start:end])
         described = await self._probe.describe(files) if kind == _VIDEO else [{"kind": kind} for _ in files]
         answer: dict[str, Any] = {
             "folders": [str(folder) for folder in folders],
@@ -197,11 +183,11 @@ class _VideoTools:
                 {"path": str(path), "size_bytes": status.st_size, **facts}
                 for (path, status), facts in zip(files, described, strict=True)
             ],
-            "count": len(found.files),
+            "count": len(found),
         }
-        if end < len(found.files):
+        if end < len(found):
             answer["next_offset"] = end
-        if found.truncated:
+        if truncated:
             answer["truncated"] = "there is too much to look through: name a folder"
         return answer
 

@@ -71,7 +71,6 @@ OUTPUT: Final = outline(
 
 
 def tools(services: Services) -> list[Tool]:
-    """describe_worst_frames."""
     settings = services.settings
     vlm = None if settings.vlm_model is None else Vlm(settings.vlm_model, settings.vlm_seconds)
 

@@ -38,8 +38,6 @@ Level = Literal["warning", "info"]
 
 
 class FigureTile(NamedTuple):
-    """One figure at the top of the page."""
-
     label: str
     value: str
     detail: str = ""
@@ -60,8 +58,6 @@ class PageColumn(NamedTuple):
 
 
 class PageEvent(NamedTuple):
-    """Something that happened at a frame."""
-
     frame: int
     text: str
 
@@ -125,16 +121,12 @@ class Rates(NamedTuple):
 
 
 class PageNote(NamedTuple):
-    """Something that readers should know."""
-
     level: Level
     text: str
 
 
 @dataclass(frozen=True, eq=False)
 class Page:
-    """All that a page shows."""
-
     kind: Kind
     title: str
     subtitle: str = ""

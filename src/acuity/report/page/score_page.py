@@ -339,12 +339,10 @@ def write_html(source: ReportSource, extra: Extra) -> Iterator[str]:
 
 
 def write_svg(source: ReportSource, extra: Extra) -> Iterator[str]:
-    """The plot of the scores as SVG."""
     yield svg_plot(**_plotted(score_page(source, extra)))
 
 
 def write_png(source: ReportSource, extra: Extra) -> Iterator[bytes]:
-    """The plot of the scores as PNG."""
     from acuity.report.plots.png_plot import png_plot
 
     yield png_plot(**_plotted(score_page(source, extra)))

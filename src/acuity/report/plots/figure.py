@@ -287,7 +287,6 @@ def _key(names: Sequence[str], top: float, width: int, scale: float) -> tuple[li
 def _description(
     series: Sequence[PlotSeries], label: str, limits: tuple[float, float] | None, said: str
 ) -> str:
-    """The plot in words."""
     names = ", ".join(shortened(note(one.name), _NAME) for one in series[:8] if one.name)
     of = f" of {names}" if names else ""
     if limits is None:

@@ -73,7 +73,6 @@ class Raster:
         self.image = Image.new("RGB", (width, height), colour)
 
     def pixels(self) -> NDArray[np.uint8]:
-        """The picture as (height, width, 3)."""
         return np.array(self.image)
 
     def line(self, part: Line) -> None:
@@ -99,7 +98,6 @@ class Raster:
         self._cover(lambda canvas, place: canvas.polygon(place(corners), 255), corners, 1, *part[3:])
 
     def words(self, part: Words) -> None:
-        """Draw a text."""
         text, face = plain_letters(part.text), font(part.size)
         anchor = {"start": "ls", "middle": "ms", "end": "rs"}[part.anchor]
         stroke = part.size / 50 if part.bold else 0.0

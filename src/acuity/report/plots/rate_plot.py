@@ -5,14 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
+from acuity.report.page.page_document import RatePoint, Rates
 from acuity.report.plots.axes import Axis, value_axis
 from acuity.report.plots.figure import COLOURS, FAINT, GREY, INK, PAPER
 from acuity.text import one_line, shortened
-
-if TYPE_CHECKING:
-    from acuity.report.page.page_document import RatePoint, Rates
 
 _WIDTH: Final = 960
 _HEIGHT: Final = 480

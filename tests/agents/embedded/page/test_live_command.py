@@ -13,6 +13,7 @@ import httpx2
 import pytest
 
 from prepared_programs import Program
+from raw_http import HELLO, call
 from scoring_clips import y4m
 
 ADDRESS = re.compile(r"watch it at (http://127\.0\.0\.1:\d+/)#token=([\w-]{32})$")
@@ -32,14 +33,12 @@ def test_it_stays_for_the_page_and_the_report_is_written(tmp_path: Path, ending:
         assert "waiting" in process.stderr.readline()
         headers = {"Authorization": f"Bearer {found[2]}", "Accept": "application/json, text/event-stream"}
         with httpx2.Client(base_url=found[1], headers=headers, timeout=PATIENCE) as http:
-            about = {"protocolVersion": "2025-11-25", "capabilities": {}}
-            about["clientInfo"] = {"name": "acuity-live-page", "version": "1"}
-            asked = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": about}
-            http.headers["Mcp-Session-Id"] = http.post("/mcp", json=asked).headers["Mcp-Session-Id"]
+            about = {**HELLO["params"], "clientInfo": {"name": "acuity-live-page", "version": "1"}}
+            begun = http.post("/mcp", json={**HELLO, "params": about})
+            http.headers["Mcp-Session-Id"] = begun.headers["Mcp-Session-Id"]
             http.headers["MCP-Protocol-Version"] = "2025-11-25"
             http.post("/mcp", json={"jsonrpc": "2.0", "method": "notifications/initialized"})
-            look = {"name": "vmaf.curve", "arguments": {"status": True}}
-            http.post("/mcp", json={"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": look})
+            http.post("/mcp", json=call(1, "vmaf.curve", status=True))
             while "the page stays until it is closed" not in (line := process.stderr.readline()):
                 assert line
             assert len(json.loads(report.read_text())["frames"]) == 6  # before the page is closed

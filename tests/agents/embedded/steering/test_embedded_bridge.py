@@ -62,26 +62,6 @@ async def test_a_fault_of_ours_ends_nobodys_measurement(
     assert "ZeroDivisionError" in caplog.text
 
 
-async def test_what_is_longer_than_a_slot(monkeypatch: pytest.MonkeyPatch) -> None:
-    long = {"waits_for": [f"feature {n}" for n in range(500)]}
-
-    def refuse(*_: object) -> dict[str, Any]:
-        raise EmbeddedError("é" * 2000)
-
-    for name, action in (("pause", lambda *_: long), ("resume", refuse)):
-        monkeypatch.setitem(commands.COMMANDS, name, action)
-    room = Room()
-    answers = [await room.send("pause"), await room.send("resume")]
-    await room.feed()
-    assert await answers[0] == long
-    assert room.handoff.results == {}
-    with pytest.raises(EmbeddedError, match=r"^é{200,256}$"):
-        await answers[1]
-    with pytest.raises(EmbeddedError, match="too long"):
-        await room.steer.submit("set_subsample", {"n": "x" * 600})
-    room.close()
-
-
 async def test_a_flood_is_answered_one_by_one() -> None:
     """20,000 commands into a ring of 64: each has its own result or QUEUE_FULL, none twice."""
     count, batch = 20_000, 500
@@ -111,7 +91,7 @@ async def test_a_flood_is_answered_one_by_one() -> None:
     assert len(results) > 64
     assert refused == room.native.refused > 0
     assert (room.native.outstanding, room.native.waiting) == (0, 0)
-    assert (room.handoff.attachments, room.handoff.results) == ({}, {})
+    assert (room.handoff.commands, room.handoff.replies) == ({}, {})
     room.steer.detach()
     room.native.close()
 

@@ -7,13 +7,13 @@ import http.client
 import json
 import threading
 import time
-import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 import anyio
+import httpx2
 import pytest
 from mcp import Client
 from mcp_types import Implementation
@@ -24,11 +24,10 @@ from acuity.measure import Measurement
 from acuity.measure.feed import feed
 from bridge_room import PATIENCE, Room, measuring
 from embedded_client import LineClient, connected, feeding, hosted, started
-from endpoint_bench import META
 from live_ground import MODEL, SECONDS, playing
 from longwire.endpoints import Open
 from moving_pictures import pair
-from transport_bench import run as run_async
+from raw_http import META, call, modern
 from transport_bench import transport_to
 
 pytestmark = pytest.mark.filterwarnings("ignore::mcp.MCPDeprecationWarning")
@@ -59,11 +58,7 @@ def server_clock(measurement: Measurement) -> list[float]:
 
 @pytest.mark.parametrize("envelope", [False, True])
 def test_over_a_socket(envelope: bool, tmp_path: Path) -> None:
-    meta = {
-        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-        "io.modelcontextprotocol/clientInfo": {"name": "inspector", "version": "1"},
-        "io.modelcontextprotocol/clientCapabilities": {},
-    }
+    meta = {**META, "io.modelcontextprotocol/clientInfo": {"name": "inspector", "version": "1"}}
     with hosted(tmp_path) as (measurement, _), feeding(measurement):
         with connected(tmp_path / "s") as client:
             params: dict[str, Any] = {"name": "vmaf.pause", "arguments": {}}
@@ -78,9 +73,9 @@ def test_over_a_socket(envelope: bool, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("transport", ["sse", "http", "uds"])
-def test_with_the_official_client(transport: str, tmp_path: Path) -> None:
+async def test_with_the_official_client(transport: str, tmp_path: Path) -> None:
     """The end of its stream, session or connection is the end of its pause."""
-    with hosted(tmp_path) as (measurement, server):
+    with hosted(tmp_path) as (measurement, server), ExitStack() as stack:
         where = {"sse": server.start_sse().url, "http": server.start_http().url, "uds": str(tmp_path / "s")}
         info = Implementation(name="inspector", version="1")
 
@@ -88,21 +83,18 @@ def test_with_the_official_client(transport: str, tmp_path: Path) -> None:
             opened = Open(transport, where[transport], lambda: None)
             return Client(transport_to(opened), mode="legacy", client_info=info)
 
-        async def main() -> None:
-            async with client() as leaves, client() as stays:
-                result = await leaves.call_tool("vmaf.pause", {"lease_seconds": 600})
-                assert result.structured_content["paused"]
-                status = (await stays.call_tool("vmaf.status", {})).structured_content
-                (pause,) = status["paused_by"]
-                assert (pause["by"], pause["transport"]) == ("inspector", transport)
-                assert status["paused_until"] == pause["until"] == result.structured_content["paused_until"]
-                assert 0 < status["pause_seconds_left"] <= 600
-                assert status["state"] == "paused"
-                moving = Moving(measurement)
-            assert await asyncio.to_thread(moving.again)
-
-        with feeding(measurement):
-            run_async(main)
+        stack.enter_context(feeding(measurement))
+        async with client() as leaves, client() as stays:
+            result = await leaves.call_tool("vmaf.pause", {"lease_seconds": 600})
+            assert result.structured_content["paused"]
+            status = (await stays.call_tool("vmaf.status", {})).structured_content
+            (pause,) = status["paused_by"]
+            assert (pause["by"], pause["transport"]) == ("inspector", transport)
+            assert status["paused_until"] == pause["until"] == result.structured_content["paused_until"]
+            assert 0 < status["pause_seconds_left"] <= 600
+            assert status["state"] == "paused"
+            moving = Moving(measurement)
+        assert await asyncio.to_thread(moving.again)
 
 
 def seconds_left(watcher: LineClient, most: float) -> float:
@@ -149,16 +141,8 @@ anyio.run(main)
 
 def test_a_client_that_comes_back_has_its_whole_lease_again(tmp_path: Path) -> None:
     def asking(connection: http.client.HTTPConnection, tool: str, **arguments: Any) -> Any:
-        params = {"name": tool, "arguments": arguments, "_meta": META}
-        body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params})
-        headers = {
-            "Content-Type": "application/json",
-            "Accept": "application/json, text/event-stream",
-            "MCP-Protocol-Version": "2026-07-28",
-            "Mcp-Method": "tools/call",
-            "Mcp-Name": tool,
-        }
-        connection.request("POST", "/mcp", body, headers)
+        asked, headers = modern(call(1, tool, **arguments))
+        connection.request("POST", "/mcp", json.dumps(asked), headers)
         return json.load(connection.getresponse())["result"]["structuredContent"]
 
     with hosted(tmp_path) as (measurement, server):
@@ -213,23 +197,9 @@ async def test_a_client_that_goes_while_its_pause_is_carried_out() -> None:
 
 
 def post(url: str, tool: str, **arguments: Any) -> Any:
-    call = {
-        "jsonrpc": "2.0",
-        "id": 1,
-        "method": "tools/call",
-        "params": {"name": tool, "arguments": arguments},
-    }
-    request = urllib.request.Request(
-        url,
-        json.dumps(call).encode(),
-        {
-            "Content-Type": "application/json",
-            "Accept": "application/json",
-            "Authorization": f"Bearer {TOKEN}",
-        },
-    )
-    with urllib.request.urlopen(request, timeout=PATIENCE) as response:
-        return json.load(response)["result"]["structuredContent"]
+    headers = {"Accept": "application/json", "Authorization": f"Bearer {TOKEN}"}
+    answer = httpx2.post(url, json=call(1, tool, **arguments), headers=headers, timeout=PATIENCE)
+    return answer.json()["result"]["structuredContent"]
 
 
 TOKEN = "a-token-of-22-letters-or-more"

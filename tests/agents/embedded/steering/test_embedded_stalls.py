@@ -27,7 +27,7 @@ async def test_a_command_that_no_boundary_comes_for_is_taken_back() -> None:
     room = Room(timeout=0.01)
     with pytest.raises(EmbeddedError, match=r"came for 0\.01 seconds, so \'set_subsample\' was"):
         await room.steer.submit("set_subsample", {"n": 5})
-    assert room.handoff.attachments == {}
+    assert room.handoff.commands == {}
     await room.feed()  # what is still in the ring is not carried out
     assert room.measurement.subsample == 1
     while room.native.outstanding:

@@ -18,7 +18,6 @@ from acuity.scoring.run import run_request
 from acuity.scoring.watched import WatchedRun
 from embedded_client import connected
 from live_ground import MODEL, NEG, playing
-from misaligned_clips import encode_luma, frames_of
 from moving_pictures import HEIGHT, WIDTH, luma, measure
 
 FRAMES = 3
@@ -139,17 +138,6 @@ async def test_a_way_of_watching_and_metrics(tmp_path: Path) -> None:
             assert f"viewing='tv' chooses the model, and '{name}' names one" in refused
         twice = {**given, "model": MODEL, "model_version": "vmaf_v0.6.1neg"}
         assert "give one of them" in await ground.refused(client, "compute_vmaf", **twice)
-
-
-async def test_frames_that_are_not_the_same(tmp_path: Path) -> None:
-    frames = frames_of("grain")[:40]
-    ref = encode_luma(tmp_path / "src.mkv", frames, codec="ffv1")
-    dis = encode_luma(tmp_path / "x.mp4", frames[1:], crf="28")
-    given = {"reference_path": str(ref), "distorted_path": str(dis)}
-    async with playing(tmp_path, MODEL) as ground, ground.client("legacy") as client:
-        assert "or align=auto" in await ground.refused(client, "compute_vmaf", **given)
-        found = await ground.ask(client, "compute_vmaf", **given, align="auto")
-        assert found["frames_scored"] == 39
 
 
 @pytest.mark.parametrize("name", ["pixfmt_test.yuv", "--width.yuv"])

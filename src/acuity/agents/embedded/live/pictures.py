@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from acuity.measure import Measurement
 from acuity.video.picture import LAYOUTS, Picture, PixelFormat
 from acuity.video.rgb import usual_matrix
 
 if TYPE_CHECKING:
     from acuity.features.extractor import Pair
-    from acuity.measure import Measurement
 
 logger: Final = logging.getLogger(__name__)
 
@@ -39,8 +39,6 @@ _BURST: Final = 0.02  # seconds of copying that need not be saved up
 
 
 class SmallPair(NamedTuple):
-    """Copies of a frame's two pictures."""
-
     frame: int
     matrix: str  # that players take for videos of the whole picture's size
     reference: Picture
@@ -153,7 +151,6 @@ class LivePictures:
 
     @property
     def kept(self) -> Mapping[int, float]:
-        """The frames whose pictures are kept, with their scores."""
         return {frame: score for frame, (score, _) in self._kept.items()}
 
 

@@ -9,19 +9,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import mcp_types as types
 import numpy as np
 
+from acuity.agents.embedded.live.state import LiveState
 from acuity.errors import EmbeddedError
 from acuity.measure.results import Results
 from acuity.report.precision import parse_precision
 from acuity.report.writers import as_document, report_rows
 from longwire.product.results import READABLE, answer, to_text, without_frames
-
-if TYPE_CHECKING:
-    from acuity.agents.embedded.live.state import LiveState
 
 MEASUREMENT: Final = "acuity://measurement"
 REPORT: Final = f"{MEASUREMENT}/report"  # where this report can be read

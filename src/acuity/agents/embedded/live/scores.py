@@ -10,18 +10,16 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from acuity.agents.embedded.live.state import LiveState, Revision
 from acuity.errors import FeatureError, InputError, NoFramesError, NotReady, ScoreError
 from acuity.measure.pooling import POOLS, percentiles
-
-if TYPE_CHECKING:
-    from acuity.agents.embedded.live.state import LiveState, Revision
-    from acuity.measure.results import Results
-    from acuity.measure.segments import Segment
+from acuity.measure.results import Results
+from acuity.measure.segments import Segment
 
 ALL: Final = "all"  # stands for every feature
 MAX_FRAMES: Final = 500  # in one answer
@@ -52,14 +50,12 @@ class Scores:
         self._next = 0  # the frame to look at
 
     def newest(self) -> dict[str, Any]:
-        """The newest score, and the pools of all scores."""
         revision = self._live.revision
         if self._last is None or self._last[0] != revision:
             self._last = revision, self._newest(self._named(None), ())
         return self._last[1]
 
     def answer(self, asked: Mapping[str, Any]) -> dict[str, Any]:
-        """The answer of vmaf.score; raises AcuityError."""
         name = self._named(asked.get("name"))
         percents = asked.get("percentiles", ())
         if "first" in asked or "last" in asked:
@@ -251,7 +247,6 @@ class Scores:
         return parts if len(parts) > 1 else []
 
     def _holders(self, name: str) -> list[Segment]:
-        """Which model scores which frames."""
         return [segment for segment in self._live.measurement.segments if segment.name == name]
 
     def _with_features(self, document: dict[str, Any], features: Sequence[str]) -> dict[str, Any]:

@@ -11,18 +11,18 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from acuity._native import Bridge
 from acuity.agents.embedded.budget import Budget
+from acuity.agents.embedded.steering.bridge import BoundaryListener
 from acuity.agents.embedded.steering.commands import pause_documents, timestamp
 from acuity.errors import NotReady, ScoreError
+from acuity.measure import BoundarySnapshot, Measurement, Results
 from acuity.measure.gate import Pause
 from acuity.measure.plan import ExtractorSet
 from acuity.scoring.watched import WatchedRun
 
 if TYPE_CHECKING:
-    from acuity._native import Bridge
-    from acuity.agents.embedded.steering.bridge import BoundaryListener
     from acuity.features.extractor import Extractor
-    from acuity.measure import BoundarySnapshot, Measurement, Results
 
 Document: TypeAlias = dict[str, Any]
 # Frames fed and done, re-predictions, whether it is over: changes when there may be something new to read.
@@ -72,12 +72,10 @@ class LiveState:
 
     @property
     def over(self) -> bool:
-        """Whether no more frames come."""
         return self.measurement.over or self.measurement.failure is not None
 
     @property
     def moving(self) -> bool:
-        """Whether frames are measured now."""
         return self.state in ("measuring", "finishing")
 
     @property

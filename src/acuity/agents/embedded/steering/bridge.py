@@ -13,31 +13,25 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import json
 import logging
 import math
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from acuity._native import PAYLOAD_BYTES, Bridge
+from acuity._native import Bridge
 from acuity.agents.embedded.steering.commands import (
     COMMANDS,
-    NAMES,
-    Attachment,
     Client,
+    Command,
     Document,
     Handoff,
     ModelLoader,
-    ReplyKind,
-    encode,
 )
 from acuity.errors import AcuityError, ClosedError, CommandQueueFull, EmbeddedError
+from acuity.measure import BoundarySnapshot, Measurement
 from acuity.text import one_line
-
-if TYPE_CHECKING:
-    from acuity.measure import BoundarySnapshot, Measurement
 
 logger: Final = logging.getLogger(__name__)
 
@@ -122,32 +116,24 @@ class BoundaryListener:
 
     def _drain(self) -> None:
         for _ in range(self._max_per_frame):
-            envelope = self._native.take()
-            if envelope is None:
+            if (taken := self._native.take()) is None:
                 return
-            self._native.answer(envelope[0], *self._carry_out(*envelope))
+            ticket = taken[0]
+            if (command := self._handoff.commands.pop(ticket, None)) is not None:  # it isn't withdrawn
+                self._handoff.replies[ticket] = self._carry_out(command)
+            self._native.answer(ticket, 0, b"")
 
-    def _carry_out(self, ticket: int, kind: int, payload: bytes) -> tuple[ReplyKind, bytes]:
-        command = NAMES[kind]
-        attachment = self._handoff.attachments.pop(ticket, None)
-        if attachment is None:
-            return ReplyKind.WITHDRAWN, b""
+    def _carry_out(self, command: Command) -> Document | EmbeddedError:
         try:
-            result = COMMANDS[command](self._measurement, json.loads(payload), attachment)
+            result = COMMANDS[command.name](self._measurement, command)
         except AcuityError as error:
-            return ReplyKind.REFUSED, _clipped(str(error))
+            return EmbeddedError(one_line(str(error)))
         except Exception:  # a fault of ours must not end somebody's measurement
-            logger.exception("command '%s' failed", command)
-            return ReplyKind.REFUSED, _clipped(
-                f"'{command}' failed in a way it should not; the log says more"
-            )
+            logger.exception("command '%s' failed", command.name)
+            return EmbeddedError(f"'{command.name}' failed in a way it should not; the log says more")
         if self._detached:  # meanwhile: nobody is left who could end a pause
             self._measurement.gate.release_clients()
-        text = encode(result)
-        if len(text) <= PAYLOAD_BYTES:
-            return ReplyKind.RESULT, text
-        self._handoff.results[ticket] = result
-        return ReplyKind.HANDED_OVER, b""
+        return result
 
 
 class CommandSender:
@@ -189,13 +175,10 @@ class CommandSender:
         self._check()
         model = await self._models.load(wanted.pop("model")) if "model" in wanted else None
         self._check()
-        payload = encode(wanted)
-        if len(payload) > PAYLOAD_BYTES:
-            raise EmbeddedError(f"the argument of '{command}' is too long: use shorter names")
         ticket = next(self._tickets)
-        self._handoff.attachments[ticket] = Attachment(client or Client("client"), model)
-        if not self._native.send(ticket, NAMES.index(command), payload):
-            del self._handoff.attachments[ticket]
+        self._handoff.commands[ticket] = Command(command, wanted, client or Client("client"), model)
+        if not self._native.send(ticket, 0, b""):
+            del self._handoff.commands[ticket]
             depth = self._native.depth
             raise CommandQueueFull(
                 f"{depth} commands are waiting, which is the most: try again after the next frame boundary"
@@ -205,14 +188,14 @@ class CommandSender:
         try:
             return await self._replied(command, ticket, reply)
         finally:
-            self._handoff.attachments.pop(ticket, None)
+            self._handoff.commands.pop(ticket, None)
             self._pending.pop(ticket, None)
 
     async def _replied(self, command: str, ticket: int, reply: asyncio.Future[Document]) -> Document:
         sent = time.monotonic()
         while not reply.done():
             left = max(sent, self._native.status()[1]) + self._timeout - time.monotonic()
-            if left <= 0 and self._handoff.attachments.pop(ticket, None) is not None:
+            if left <= 0 and self._handoff.commands.pop(ticket, None) is not None:
                 raise EmbeddedError(
                     f"no frame boundary came for {self._timeout:g} seconds, so '{command}' was taken back "
                     "and changed nothing: vmaf.status says what the measurement waits for; ask again later, "
@@ -230,7 +213,6 @@ class CommandSender:
         return {"stopped": True, "frames_read": self._measurement.frames}
 
     def left(self, client: Client) -> None:
-        """End the pause of a client that has gone."""
         if self._measurement.gate.release(client.key):
             logger.info("the pause of %s ended, as it left", client.name, extra={"event": "pause_ended"})
             self._wake()
@@ -241,7 +223,6 @@ class CommandSender:
 
     @property
     def over(self) -> bool:
-        """Whether no more commands are taken."""
         return self._refusal is not None
 
     # ---- for the server ---------------------------------------------------------------------
@@ -281,20 +262,15 @@ class CommandSender:
         for reply in self._pending.values():
             if not reply.done():
                 reply.set_exception(EmbeddedError(why))
-        self._handoff.attachments.clear()
+        self._handoff.commands.clear()
 
     def _collect(self) -> None:
-        for ticket, kind, payload in self._native.replies():
-            long_result = self._handoff.results.pop(ticket, None)
+        for ticket, _, _ in self._native.replies():
+            found = self._handoff.replies.pop(ticket, None)
             reply = self._pending.pop(ticket, None)
-            if reply is None or reply.done():
+            if found is None or reply is None or reply.done():
                 continue  # the sender has gone, or withdrew it
-            if kind == ReplyKind.REFUSED:
-                reply.set_exception(EmbeddedError(payload.decode()))
+            if isinstance(found, EmbeddedError):
+                reply.set_exception(found)
             else:
-                reply.set_result(long_result if long_result is not None else json.loads(payload))
-
-
-def _clipped(sentence: str) -> bytes:
-    """As much of a sentence as a slot holds."""
-    return one_line(sentence).encode()[:PAYLOAD_BYTES].decode(errors="ignore").encode()
+                reply.set_result(found)

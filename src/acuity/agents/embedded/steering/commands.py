@@ -1,29 +1,19 @@
 """The commands to a running measurement, which its own thread carries out between two frames.
 
-    command         argument                        result
-    swap_model      model, slot | None, repredict   reported_as, model, before, first, next_frame, …
-    pause           lease_seconds                   paused, next_frame, lease_seconds, paused_until, paused_by
-    resume                                          paused, next_frame, lifted, paused_by
-    stop_after      frame | None                    stop_after, next_frame, finished
-    set_subsample   n                               subsample, next_frame
-
-A slot of the ring holds the command's number, its ticket and its argument as JSON. What doesn't fit, a loaded
-model and the client, is an attachment, which waits in the handoff under the ticket. The thread that takes the
-attachment out decides: the measuring thread to carry the command out, the server's thread to withdraw it. A
-result that is longer than a slot goes back through the handoff too.
+The ring holds tickets. A command waits in the handoff under its ticket, and the thread that takes it out
+decides: the measuring thread to carry it out, the server's thread to withdraw it. Its reply goes back in the
+same way.
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from enum import IntEnum
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from acuity.access.path_text import shown
@@ -66,8 +56,6 @@ _TRANSPORTS: Final = {"post": "http", "session": "http", "address": "http", "tok
 
 @dataclass(eq=False, slots=True)
 class Client:
-    """The client that a request came from."""
-
     key: Hashable  # the same for all requests of one client
     name: str = "a client"  # what it calls itself
     transport: str = "local"
@@ -138,7 +126,6 @@ def calling_client(call: Call, on_leave: Callable[[Client], None]) -> Client:
 
 
 def client_name(session: ServerSession) -> str:
-    """The name that a client gives itself."""
     params = connection_of(session).client_params
     name = params.client_info.name if params is not None and params.client_info is not None else ""
     return one_line(name)[:_LONGEST_NAME] if name else "a client"
@@ -177,42 +164,28 @@ _KEPT_MODELS: Final = 8
 LEASE: Final = 300.0  # seconds that a client's pause lasts unless it says otherwise
 
 
-class ReplyKind(IntEnum):
-    """The kind of a reply's payload."""
-
-    RESULT = 0  # JSON
-    HANDED_OVER = 1  # empty: the result waits under the ticket
-    REFUSED = 2  # a sentence that says why
-    WITHDRAWN = 3  # empty: the sender withdrew the command, so it was not carried out
-
-
 @dataclass(frozen=True, slots=True)
-class Attachment:
-    """The objects that belong to a command beside its argument."""
-
+class Command:
+    name: str
+    argument: Mapping[str, Any]
     client: Client
     model: AnyModel | None = None
 
 
 @dataclass(slots=True)
 class Handoff:
-    """The objects that don't fit a slot, by ticket: put in before the slot is sent, taken out after."""
+    """What tickets in the ring stand for: put in before the ticket is sent, taken out after."""
 
-    attachments: dict[int, Attachment] = field(default_factory=dict)
-    results: dict[int, Document] = field(default_factory=dict)
+    commands: dict[int, Command] = field(default_factory=dict)
+    replies: dict[int, Document | EmbeddedError] = field(default_factory=dict)
 
 
 # Carries a command out on the feeding thread between two frames.
-Action: TypeAlias = Callable[["Measurement", Mapping[str, Any], Attachment], Document]
+Action: TypeAlias = Callable[["Measurement", Command], Document]
 
 
-def encode(document: Mapping[str, Any]) -> bytes:
-    """A document as the bytes of a slot."""
-    return json.dumps(document, separators=(",", ":")).encode()
-
-
-def _swap_model(measurement: Measurement, argument: Mapping[str, Any], attachment: Attachment) -> Document:
-    model = attachment.model
+def _swap_model(measurement: Measurement, command: Command) -> Document:
+    model, argument = command.model, command.argument
     assert model is not None
     held = {other.name: other.label for other in measurement.models}
     if not held:
@@ -238,13 +211,13 @@ def _unfilled(measurement: Measurement, model: AnyModel) -> str | None:
     return None if size is None else unfilled_display(model.label, size.width, size.height)
 
 
-def _pause(measurement: Measurement, argument: Mapping[str, Any], attachment: Attachment) -> Document:
-    lease = argument.get("lease_seconds", LEASE)
-    pause = attachment.client.pause(measurement.gate, float(lease))
+def _pause(measurement: Measurement, command: Command) -> Document:
+    lease = command.argument.get("lease_seconds", LEASE)
+    pause = command.client.pause(measurement.gate, float(lease))
     return _paused(measurement) | {"lease_seconds": lease, "paused_until": timestamp(pause.ends_at)}
 
 
-def _resume(measurement: Measurement, _: Mapping[str, Any], __: Attachment) -> Document:
+def _resume(measurement: Measurement, _: Command) -> Document:
     lifted = measurement.gate.release_clients()
     return _paused(measurement) | {"lifted": pause_documents(lifted)}
 
@@ -254,18 +227,17 @@ def _paused(measurement: Measurement) -> Document:
     return {"paused": bool(pauses), "next_frame": measurement.frames, "paused_by": pause_documents(pauses)}
 
 
-def _stop_after(measurement: Measurement, argument: Mapping[str, Any], _: Attachment) -> Document:
-    frame = argument.get("frame")
+def _stop_after(measurement: Measurement, command: Command) -> Document:
+    frame = command.argument.get("frame")
     measurement.stop_after(frame)
     return {"stop_after": frame, "next_frame": measurement.frames, "finished": measurement.finished}
 
 
-def _set_subsample(measurement: Measurement, argument: Mapping[str, Any], _: Attachment) -> Document:
-    measurement.set_subsample(argument["n"])
+def _set_subsample(measurement: Measurement, command: Command) -> Document:
+    measurement.set_subsample(command.argument["n"])
     return {"subsample": measurement.subsample, "next_frame": measurement.frames}
 
 
-# A command's number on the ring is its place in this table.
 COMMANDS: Final[dict[str, Action]] = {
     "swap_model": _swap_model,
     "pause": _pause,
@@ -273,7 +245,6 @@ COMMANDS: Final[dict[str, Action]] = {
     "stop_after": _stop_after,
     "set_subsample": _set_subsample,
 }
-NAMES: Final = tuple(COMMANDS)
 
 
 class ModelLoader:

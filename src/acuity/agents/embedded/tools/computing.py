@@ -71,7 +71,6 @@ class LazyJobs:
     async def run(
         self, spec: JobSpec, *, client: str, progress: ProgressListener | None = None
     ) -> JobOutcome:
-        """The outcome of a job; raises AcuityError."""
         jobs = await self._running()
         return await jobs.run(spec, client=client, progress=progress)
 
@@ -106,7 +105,6 @@ def embedded_services(paths: AllowedPaths) -> tuple[Services, LazyJobs]:
 
 
 def tools(services: Services) -> list[Tool]:
-    """list_features, list_models, describe_model and compute_vmaf."""
     paths = services.paths
 
     async def plan(given: Arguments) -> JobSpec:
@@ -167,7 +165,4 @@ _OUTPUT: Final = outline(
     dict.fromkeys(("metrics", "frames", "notes"), "array")
     | dict.fromkeys(("frames_omitted", "aggregate_metrics", "acuity"), "object")
     | {"mismatched_model_warning": "string"},
-    bitdepth="Bits of a sample, as they were compared.",
-    notes="Warnings come before the score: level, code, text.",
-    mismatched_model_warning="Only where the model is made for another resolution.",
 )

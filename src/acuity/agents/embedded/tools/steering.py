@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from mcp.shared.exceptions import MCPError
 
+from acuity.agents.embedded.steering.bridge import CommandSender
 from acuity.agents.embedded.steering.commands import LARGEST, LEASE, Client, Leases, calling_client
 from acuity.agents.schemas import flag, named, number, outline, record, whole
 from acuity.errors import CommandQueueFull, InputError
 from acuity.scoring.fronts import as_whole
 from longwire.principals.limits import BUSY
 from longwire.product.catalog import Call, Tool
-
-if TYPE_CHECKING:
-    from acuity.agents.embedded.steering.bridge import CommandSender
 
 SWAPPED: Final = "MODEL_SWAPPED"
 ENQUEUED: Final = "MODEL_SWAP_ENQUEUED"
@@ -27,7 +25,9 @@ frame it holds for. Features that were not measured so far start at once; if som
 frames later (`waits_for`) the answer is {ENQUEUED}: until frame `first` the present model holds, and \
 vmaf.status shows the new one when its turn has come. No figure depends on the change: each frame has the \
 score that the model holding there gives it. Models have no common scale: means are given for each model's \
-frames. repredict: also give the new model the frames before, as far as their features are known."""
+frames. repredict: also give the new model the frames before, as far as their features are known; \
+`repredicted` says which. `starts` has features that were not measured so far, `notes` what to know of its \
+scores."""
 
 _PAUSE_TEXT: Final = """\
 Stop reading frames after the next one; those under way are scored. Nothing is lost, and everything else \
@@ -158,39 +158,18 @@ def _pause_input(max_lease: float) -> dict[str, Any]:
     return record({"lease_seconds": lease})
 
 
-_NEXT: Final = "The next frame to be read, from which on it holds."
 _SWAP: Final = outline(
     dict.fromkeys(("status", "model", "before", "reported_as"), "string")
     | dict.fromkeys(("first", "next_frame"), "integer")
-    | dict.fromkeys(("waits_for", "starts", "repredicted", "notes"), "array"),
-    status=f"{SWAPPED}: it holds. {ENQUEUED}: it holds from frame `first` on.",
-    first="The first frame that the new model holds for, earlier ones it was given not counted.",
-    next_frame="The next frame to be read when this was decided.",
-    reported_as="The column of its scores, which stays the same.",
-    waits_for="Features that aren't exact before `first`.",
-    starts="Features that were not measured so far.",
-    repredicted="Earlier frames that the new model was given; without `repredict`, or where its features "
-    "were not measured, none.",
-    notes="What to know about the new model's scores: level, code, text.",
+    | dict.fromkeys(("waits_for", "starts", "repredicted", "notes"), "array")
 )
 _PAUSED: Final = outline(
     {"paused": "boolean", "next_frame": "integer", "lease_seconds": "number"}
-    | {"paused_until": "string", "paused_by": "array"},
-    next_frame=_NEXT,
-    paused_until="When your pause ends by itself, in UTC.",
+    | {"paused_until": "string", "paused_by": "array"}
 )
 _RESUMED: Final = outline(
-    {"paused": "boolean", "next_frame": "integer", "lifted": "array", "paused_by": "array"},
-    paused="Whether a pause is left that clients can't end.",
-    next_frame=_NEXT,
+    {"paused": "boolean", "next_frame": "integer", "lifted": "array", "paused_by": "array"}
 )
-_STOPPED_NOW: Final = outline(
-    {"stopped": "boolean", "frames_read": "integer"},
-    frames_read="So far; one more if a frame was just being read.",
-)
-_STOPPED: Final = outline(
-    {"stop_after": ["integer", "null"], "next_frame": "integer", "finished": "boolean"},
-    stop_after="The last frame to be read; null: all that come.",
-    finished="Whether it was read already.",
-)
-_SUBSAMPLED: Final = outline({"subsample": "integer", "next_frame": "integer"}, next_frame=_NEXT)
+_STOPPED_NOW: Final = outline({"stopped": "boolean", "frames_read": "integer"})
+_STOPPED: Final = outline({"stop_after": ["integer", "null"], "next_frame": "integer", "finished": "boolean"})
+_SUBSAMPLED: Final = outline({"subsample": "integer", "next_frame": "integer"})

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import time
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import mcp_types as types
 
-from acuity.agents.embedded.live.pictures import KINDS, WATCH
+from acuity.agents.embedded.live.pictures import KINDS, WATCH, LivePictures
 from acuity.agents.embedded.live.report import MOST_FRAMES, SHORT, report_answer, report_document
-from acuity.agents.embedded.live.scores import ALL, MAX_POINTS, MAX_ROWS
+from acuity.agents.embedded.live.scores import ALL, MAX_ROWS, Scores
+from acuity.agents.embedded.live.state import LiveState
 from acuity.agents.embedded.resources import picture_uri
 from acuity.agents.embedded.steering.commands import LARGEST
 from acuity.agents.schemas import array, choices, flag, named, number, outline, record, whole
@@ -18,18 +19,15 @@ from acuity.agents.tools.scoring_schema import PRECISIONS
 from acuity.errors import InputError
 from longwire.product.catalog import Call, Tool
 
-if TYPE_CHECKING:
-    from acuity.agents.embedded.live.pictures import LivePictures
-    from acuity.agents.embedded.live.scores import Scores
-    from acuity.agents.embedded.live.state import LiveState
-
 STATUS: Final = "vmaf.status"
 SCORE: Final = "vmaf.score"
 
 _STATUS_TEXT: Final = """\
 Where the measurement in this process stands: the model, frames read, scored and pending, speed, the \
-newest score, whether it is paused, and how full the queue of commands is. Cheap: ask as often as you \
-like, or subscribe to acuity://measurement/status instead."""
+newest score, whether it is paused, and how full the queue of commands is. `state` is waiting (for the first \
+frame), measuring, paused, waiting_for_input (the next frame is long in coming), finishing (the last one was \
+read), over, or failed or interrupted, for the `reason`. Cheap: ask as often as you like, or subscribe to \
+acuity://measurement/status instead."""
 
 _FEATURES_TEXT: Final = """\
 The feature extractors that are computed for the next frame, with their options and the figures they give, \
@@ -38,22 +36,25 @@ and which of these each model reads. list_features has all extractors there are.
 _SCORE_TEXT: Final = """\
 Scores as they come. Without arguments: the newest frame that has a score, and what all scores so far pool \
 to. With `index` one frame, with `first` and `last` a range and its own aggregate. `features` adds the \
-figures behind the score, `name` asks for another model or a feature instead. 100 looks like the \
-reference; about 6 points are a difference that most viewers notice."""
+figures behind the score, `name` asks for another model or a feature instead; `next_first` says where to go \
+on if a range has no room. 100 looks like the reference; about 6 points are a difference that most viewers \
+notice."""
 
 _CURVE_TEXT: Final = """\
 All scores so far as two lists, for charts: with `first` only those from that frame on, so that each call \
-has what is new since the one before; that may be nothing. `aggregate` is of all frames. With `status` the \
-answer has that of vmaf.status too."""
+has what is new since the one before; that may be nothing. `next_first` is `first` of the next call; with \
+`more` call at once; if `repredictions` changes, begin again with first=0. `aggregate` is of all frames. \
+With `status` the answer has that of vmaf.status too."""
 
 _WORST_TEXT: Final = """\
-The frames with the lowest scores so far, the worst first: where to look. vmaf.score with `index` and \
-`features` says more about one of them. With `pictures` the answer names small pictures of them, for \
-resources/read; the first call has none yet."""
+The frames with the lowest scores so far, the worst first, of each model where there are several: where to \
+look. vmaf.score with `index` and `features` says more about one of them. With `pictures` the answer names \
+small pictures of them, for resources/read, some of a frame close by; the first call has none yet."""
 
 _REPORT_TEXT: Final = """\
 The report so far, in the shape of the JSON that the command writes at the end: pooled figures, and those \
-of every frame where they fit. acuity.partial says whether more is to come."""
+of every frame where they fit, or frames_omitted. acuity.partial says whether more is to come, \
+acuity.steering which model holds from which frame on."""
 
 
 _WATCH_TEXT: Final = """\
@@ -70,7 +71,6 @@ _LOOK: Final = 0.1  # seconds between looks at new scores
 
 
 def tools(live: LiveState, scores: Scores, pictures: LivePictures) -> list[Tool]:
-    """vmaf.status, vmaf.features, vmaf.score, vmaf.curve, vmaf.worst_frames, vmaf.watch and vmaf.report."""
     its = _Watching(live, scores, pictures)
     return [
         Tool(STATUS, "Status", _STATUS_TEXT, record({}), its.status, _STATUS),
@@ -251,72 +251,35 @@ _TEXT: Final = ["string", "null"]
 _WHOLE: Final = ["integer", "null"]
 _NUMBER: Final = ["number", "null"]
 _POOLS: Final = ["object", "null"]
-_STATE: Final = """\
-waiting: for the first frame; measuring; paused; waiting_for_input: every frame that was read is scored, and \
-the next one is long in coming; finishing: the frame to stop after was read; over: the end; failed, \
-interrupted: it ended before its input did, for the `reason`."""
-
 _STATUS: Final = outline(
     {"state": "string", "fps": "number", "paused": "boolean", "queue": "object"}
     | dict.fromkeys(("reason", "reference", "distorted", "model", "last_model", "paused_until"), _TEXT)
     | dict.fromkeys(("models", "features", "metrics", "paused_by"), "array")
     | dict.fromkeys(("frames_read", "frames_scored", "frames_pending", "subsample"), "integer")
     | dict.fromkeys(("frames_total", "last_frame", "stop_after"), _WHOLE)
-    | dict.fromkeys(("last_score", "waiting_seconds", "pause_seconds_left"), _NUMBER),
-    state=_STATE,
-    model="The first model, which counts, as it holds for the next frame.",
-    metrics="The metrics that were asked for besides models, and where their figures are.",
-    frames_scored="Those whose own figures are there; a score may need the frame after it.",
-    fps="Frames in a second, pauses not counted.",
-    paused_until="When the last pause ends by itself, in UTC; null: never.",
-    subsample="One frame in so many is measured from now on.",
-    queue="How hard others steer: commands waiting for a frame boundary, not answered yet, refused.",
+    | dict.fromkeys(("last_score", "waiting_seconds", "pause_seconds_left"), _NUMBER)
 )
 _FEATURES: Final = outline(dict.fromkeys(("extractors", "figures", "models"), "array"))
 _SCORE: Final = outline(
     {"name": "string", "model": _TEXT, "frame": "integer", "score": _NUMBER, "aggregate": _POOLS},
     {"features": "object", "frames": "array", "next_first": _WHOLE},
-    model="The model that holds at `frame`; null for a feature.",
-    frame="The frame asked for; of a range the last that is known.",
-    aggregate="What the frames pool to: all that are known so far, or those of the range.",
-    next_first="Where `frames` had no room for all: `first` of the next call.",
 )
 _WORST: Final = outline(
     {"name": "string", "frames": "array", "frames_compared": "integer"},
     {"models": "array", "pictures_missing": "string"},
-    frames="The worst first; where there are several models, n of each, one model's frames after the other. "
-    "A `picture` may be of a frame close by, as not every frame is copied.",
 )
 _CURVE: Final = outline(
     {"name": "string", "aggregate": _POOLS, "next_first": "integer", "repredictions": "integer"}
     | dict.fromkeys(("frames", "scores", "models"), "array")
     | dict.fromkeys(("more", "over"), "boolean"),
     {"status": "object", "times": "array"},
-    frames=f"The frames from `first` on that are known, {MAX_POINTS} at most.",
-    next_first="`first` of the next call, which then has only what is new.",
-    more="Whether more are known already: call again at once.",
-    models="Which model holds from which frame on; none of a feature.",
-    repredictions="How often earlier frames were given to another model. If it changes, begin again with "
-    "first=0.",
-    times="In seconds, where known.",
 )
 _WATCH: Final = outline(
     {"name": "string", "below": "number", "frames": "array", "next_first": "integer"}
-    | {"over": "boolean", "state": "string", "reason": _TEXT},
-    frames=f"Those below it, oldest first, {MAX_ROWS} at most; none at the end or when time is up.",
-    next_first="`first` of the next call, so that each frame is told once.",
+    | {"over": "boolean", "state": "string", "reason": _TEXT}
 )
 _REPORT: Final = outline(
-    {
-        "version": "string",
-        "frames": "array",
-        "pooled_metrics": "object",
-        "acuity": "object",
-        "report": "string",
-    },
+    {"version": "string", "frames": "array", "acuity": "object", "report": "string"}
+    | {"pooled_metrics": "object"},
     {"fps": _NUMBER, "frames_omitted": "object", "aggregate_metrics": "object"},
-    acuity="How far it is (partial, frames_read, frames_scored), the model, and where somebody steered which "
-    "model holds from which frame on (steering.segments).",
-    frames_omitted="Only where `frames` is empty because the figures were left out.",
-    report="The resource with this report.",
 )
