@@ -64,7 +64,7 @@ bool avx512() {
 }
 
 bool avx512vnni() {
-    constexpr std::uint32_t extended = bits(1 /* VBMI: Ice Lake and later, for which it is tuned */, 11 /* VNNI */);
+    constexpr std::uint32_t extended = bits(11 /* VNNI */);
     return avx512() && has(machine().extended_c, extended);
 }
 

@@ -65,10 +65,18 @@ inline U32 dot_row_even(const std::uint16_t* p) {
     return acc + kDotOffset;
 }
 
-// Filter a row at every column: even ones come out in `a`, odd ones in `b`.
+// Filter a row at every column: even ones come out in `a`, odd ones in `b`. A pair of columns meets taps t and t + 1
+// of the even column and taps t - 1 and t of the odd one after it, so each register of pairs serves both.
 template <const auto& Taps>
 inline Wide dot_row(const std::uint16_t* p) {
-    return {dot_row_even<Taps>(p), dot_row_even<Taps>(p + 1)};
+    Wide acc{};
+    const PairWindow window(p);
+    unroll<sizeof(Taps) / sizeof(Taps[0]) / 2 + 1>([&](auto t) __attribute__((always_inline)) {
+        const I16 pairs = window.template at<t>();
+        acc.a = dot_taps<tap_value<Taps>(2 * t), tap_value<Taps>(2 * t + 1)>(acc.a, pairs);
+        acc.b = dot_taps<tap_value<Taps>(2 * t - 1), tap_value<Taps>(2 * t)>(acc.b, pairs);
+    });
+    return {acc.a + kDotOffset, acc.b + kDotOffset};
 }
 
 // A row of 32-bit sums as the horizontal filter wants it: upper and lower words, each in its own row.
