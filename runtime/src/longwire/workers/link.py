@@ -14,18 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from longwire.contract import envelopes, writing
-from longwire.contract.envelopes import (
-    CONTRACT,
-    Cancel,
-    Drain,
-    FromWorker,
-    Notified,
-    Notify,
-    NotifyOutcome,
-    Ping,
-    Pong,
-    WorkerHello,
-)
+from longwire.contract.envelopes import CONTRACT, Notify, Pong, WorkerHello
 from longwire.contract.frames import FrameConnection, FrameError
 from longwire.contract.reading import from_worker
 from longwire.declared import declared
@@ -53,7 +42,7 @@ class WorkerLink(FrameConnection):
         self._home = worker.home
         self._plan = worker.home.plan
         self._counters = worker.home.counters
-        self._frames: deque[FromWorker] = deque()  # received, and waiting while the link is held
+        self._frames: deque[envelopes.FromWorker] = deque()  # received, and waiting while the link is held
         self._holds = 0  # how many callers hold it, so that no more is read
         self._calls: dict[str, WorkerCall] = {}  # in the order in which they were sent
         self._last = 0  # the number of the last call, which is its id
@@ -124,14 +113,14 @@ class WorkerLink(FrameConnection):
 
     def _cancel(self, name: str, reason: str) -> None:
         """Cancel a call, and ask when the worker has read that: it need not answer such a call."""
-        self.write(writing.envelope(Cancel(name, reason)))
+        self.write(writing.envelope(envelopes.Cancel(name, reason)))
         self._owed[name] = self.life.pings + 1
         self.life.asked = self.life.asked or self._loop.time()
         if not self.life.awaited:
             self._ping()
 
     def _ping(self) -> None:
-        self.write(writing.envelope(Ping(self.life.ping(self._last))))
+        self.write(writing.envelope(envelopes.Ping(self.life.ping(self._last))))
 
     def ask(self) -> None:
         """Ask the worker to confirm that it has read its last call, since another one waits.
@@ -151,11 +140,11 @@ class WorkerLink(FrameConnection):
 
     def drain(self) -> None:
         """Ask the worker to finish what runs. Calls that would never end by themselves fail."""
-        self.write(writing.envelope(Drain()))
+        self.write(writing.envelope(envelopes.Drain()))
         sentence = "the program that runs this call is being replaced: call again"
         for name, call in list(self._calls.items()):
             if call.endless:
-                self.write(writing.envelope(Cancel(name, sentence)))
+                self.write(writing.envelope(envelopes.Cancel(name, sentence)))
                 self._end(name, WorkerFailure("worker_lost", sentence))
 
     def _flush(self) -> None:
@@ -321,9 +310,9 @@ class WorkerLink(FrameConnection):
             self.hold()
             storing.add_done_callback(lambda _: self.release())
 
-    def _answer_notify(self, name: str | None, outcome: NotifyOutcome) -> None:
+    def _answer_notify(self, name: str | None, outcome: envelopes.NotifyOutcome) -> None:
         if name is not None and self.is_open:
-            self.write(writing.envelope(Notified(name, outcome)))
+            self.write(writing.envelope(envelopes.Notified(name, outcome)))
 
     def _pong(self, found: Pong) -> None:
         """Note that the worker has read all calls before the ping, and that those it cancelled are over."""
