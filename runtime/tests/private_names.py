@@ -19,7 +19,8 @@ BASES = {
 PRIVATE = re.compile(r"_[a-z]\w*")
 # What a file has that uses a private name; most have none of it, and needn't be parsed.
 SIGN = re.compile(rf"(?<!\bself)(?<!\bcls)\._[a-z]|\bfrom \S*\b_[a-z]|\b({'|'.join(BASES)})\b")
-DOCUMENTED = {"_asdict", "_field_defaults", "_replace", "_exit", "_native"}  # Python's own, and the package's kernels
+# Python's own, and the package's kernels.
+DOCUMENTED = {"_asdict", "_field_defaults", "_replace", "_exit", "_native"}
 
 
 def private_names(source: Path) -> set[str]:

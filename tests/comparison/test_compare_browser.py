@@ -9,8 +9,9 @@ from axe import RUN, axe_script
 
 import acuity
 from acuity.cli.tune.shared import tune_page
+from acuity.comparison.comparison import Extras
 from acuity.comparison.page import compare_pictures
-from acuity.comparison.report import Extras, write_comparison
+from acuity.comparison.report import write_comparison
 from acuity.comparison.tables import ranking_table
 from acuity.report.page.page_document import RatePoint, Rates
 from acuity.report.tables import Table

@@ -38,9 +38,10 @@ from acuity.cli.score_options import (
 from acuity.cli.scoring import COMPARE_HELP, MOST, check_target, drawn_comparison, spare
 from acuity.cli.terminal.progress import for_people
 from acuity.cli.terminal.style import Style, count
+from acuity.comparison.comparison import Extras
 from acuity.comparison.encoder_curves import EncoderRate
 from acuity.comparison.encoder_names import AUTO, SOURCES
-from acuity.comparison.report import FORMATS, CompareReport, Extras, comparison_format, write_comparison
+from acuity.comparison.report import FORMATS, CompareReport, comparison_format, write_comparison
 from acuity.comparison.tables import csv_text, differences_table, ranking_table, score_figure
 from acuity.report import check_output
 from acuity.report.document import plain

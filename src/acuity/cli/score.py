@@ -38,11 +38,12 @@ from acuity.cli.terminal.style import Style, clock, columns, count, wrapped_colu
 from acuity.measure import Results, Segment
 from acuity.measure.pooling import Method
 from acuity.models.choose import VIEWINGS, ModelChoice
+from acuity.models.inputs import AnyModel
 from acuity.report import check_output
 from acuity.report.tables import Table
 from acuity.scoring.fronts import ACUITY
 from acuity.scoring.metrics import Headline
-from acuity.scoring.report import TINY_ESTIMATE, AnyModel, ScoreReport
+from acuity.scoring.report import TINY_ESTIMATE, ScoreReport
 from acuity.scoring.run import Source
 from acuity.text import one_line
 from acuity.video.notes import Level

@@ -37,7 +37,7 @@ from acuity.report.page.page_document import (
 )
 
 if TYPE_CHECKING:
-    from acuity.comparison.report import CompareReport, Extras
+    from acuity.comparison.comparison import Comparison, Extras
     from acuity.frames.request import Listener
     from acuity.report.tables import Table
     from acuity.scoring.report import ScoreReport
@@ -57,7 +57,7 @@ _FIGURES: Final = (
 )
 
 
-def compare_page(report: CompareReport, extras: Extras) -> Page:
+def compare_page(report: Comparison, extras: Extras) -> Page:
     """All that the page shows; `series` of pictures are numbers of the rows that drawn_rows() has."""
     rows = drawn_rows(report)
     names = [os.path.basename(reference) or reference for reference in report.references]
@@ -81,12 +81,12 @@ def compare_page(report: CompareReport, extras: Extras) -> Page:
     )
 
 
-def drawn_rows(report: CompareReport) -> list[CompareRow]:
+def drawn_rows(report: Comparison) -> list[CompareRow]:
     """The rows with curves, in their order on the page: as they are ranked."""
     return [row for row in report.ranking if row.report is not None]
 
 
-def _cards(report: CompareReport) -> Iterator[FigureTile]:
+def _cards(report: Comparison) -> Iterator[FigureTile]:
     score = score_figure(report)
     ranked = [standing for standing in report.analysis.standings if standing.place is not None]
     several = len(report.references) > 1
@@ -147,7 +147,7 @@ def _pooled(row: CompareRow, figure: FigureColumn) -> Iterator[tuple[str, str]]:
             yield label, f"{value:.{figure.decimals}f}"
 
 
-def _rates(report: CompareReport) -> list[Rates]:
+def _rates(report: Comparison) -> list[Rates]:
     """A curve for each encoder and reference; encodes without a known encoder are points by themselves."""
     several = len(report.references) > 1
     curves: dict[str, list[RatePoint]] = {}
@@ -162,7 +162,7 @@ def _rates(report: CompareReport) -> list[Rates]:
     return [Rates(name, sorted(points, key=lambda point: point.kbps)) for name, points in curves.items()]
 
 
-def _tables(report: CompareReport, pools: Sequence[str]) -> Iterator[tuple[str, Table]]:
+def _tables(report: Comparison, pools: Sequence[str]) -> Iterator[tuple[str, Table]]:
     for reference in report.references:
         name = f" of {os.path.basename(reference)}" if len(report.references) > 1 else ""
         basis = report.analysis.basis(reference)
@@ -176,7 +176,7 @@ def _tables(report: CompareReport, pools: Sequence[str]) -> Iterator[tuple[str, 
         yield "Differences, frame by frame", differences_table(report)
 
 
-def _notes(report: CompareReport, spell: Callable[[Remedy], str]) -> Iterator[PageNote]:
+def _notes(report: Comparison, spell: Callable[[Remedy], str]) -> Iterator[PageNote]:
     for row in report.rows:
         if (said := row.spelled(spell)) is not None:
             yield PageNote("warning", f"{row.name} failed: {said}")
@@ -194,7 +194,7 @@ def _notes(report: CompareReport, spell: Callable[[Remedy], str]) -> Iterator[Pa
         yield PageNote("info", text)
 
 
-def _facts(report: CompareReport, command: str | None) -> Iterator[tuple[str, str]]:
+def _facts(report: Comparison, command: str | None) -> Iterator[tuple[str, str]]:
     for reference in report.references:
         yield "reference", reference
     for row in report.rows:
@@ -213,7 +213,7 @@ INTERRUPTED: Final = "there are no pictures: the comparison was interrupted"
 
 
 def compare_pictures(
-    report: CompareReport, scoring: Request, count: int, progress: Listener | None = None
+    report: Comparison, scoring: Request, count: int, progress: Listener | None = None
 ) -> tuple[list[PagePicture], str | None]:
     """At most `count` pictures for compare_page(), and why there are none, if so.
 
@@ -256,7 +256,7 @@ def compare_pictures(
     return shown, None if shown else next(iter(reasons), None)
 
 
-def _contrasts(report: CompareReport, count: int) -> Iterator[Contrast]:
+def _contrasts(report: Comparison, count: int) -> Iterator[Contrast]:
     """The frames with the greatest differences of two encodes, each frame of a reference once."""
     by_name = {row.name: row for row in report.rows}
     found = [
@@ -274,7 +274,7 @@ def _contrasts(report: CompareReport, count: int) -> Iterator[Contrast]:
 
 
 def _in_contrast(
-    report: CompareReport, contrasts: list[Contrast], drawn: dict[str, list[PagePicture]]
+    report: Comparison, contrasts: list[Contrast], drawn: dict[str, list[PagePicture]]
 ) -> Iterator[PagePicture]:
     """The frames that differ, each of the better encode first."""
     figure = score_figure(report)

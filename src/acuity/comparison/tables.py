@@ -11,8 +11,8 @@ from acuity.text import one_line
 
 if TYPE_CHECKING:
     from acuity.comparison.analysis import Standing
+    from acuity.comparison.comparison import Comparison
     from acuity.comparison.differences import Difference
-    from acuity.comparison.report import CompareReport
     from acuity.comparison.row import CompareRow
     from acuity.scoring.report import ScoreReport
 
@@ -38,7 +38,7 @@ class FigureColumn(NamedTuple):
         return list(dict.fromkeys([*(_POOLS if self.harmonic else _PLAIN_POOLS), *pools]))
 
 
-def score_figure(report: CompareReport) -> FigureColumn:
+def score_figure(report: Comparison) -> FigureColumn:
     """The figure that rows are ranked by; VMAF if no row has a score."""
     found = next((row.report for row in report.rows if row.report is not None), None)
     figures = [] if found is None else _figures(found)
@@ -59,7 +59,7 @@ def _figures(report: ScoreReport) -> list[FigureColumn]:
     return list(found.values())
 
 
-def all_figures(report: CompareReport) -> list[FigureColumn]:
+def all_figures(report: Comparison) -> list[FigureColumn]:
     found = {
         figure.key: figure for row in report.rows if row.report is not None for figure in _figures(row.report)
     }
@@ -75,7 +75,7 @@ def figure_of(row: CompareRow, figure: FigureColumn, method: str = "mean") -> fl
     return row.report.pool(figure.key, method)
 
 
-def ranking_table(report: CompareReport, standings: Sequence[Standing], pools: Sequence[str] = ()) -> Table:
+def ranking_table(report: Comparison, standings: Sequence[Standing], pools: Sequence[str] = ()) -> Table:
     """One line for each encode, the best first."""
     score, *others = all_figures(report) or [score_figure(report)]
     low, worst = ("p95", "max") if report.lower_is_better else ("p5", "min")
@@ -146,7 +146,7 @@ def interval(found: Difference | None, decimals: int) -> str:
     return " to ".join(f"{bound:+z.{decimals}f}" for bound in found.ci95)
 
 
-def differences_table(report: CompareReport) -> Table:
+def differences_table(report: Comparison) -> Table:
     score = score_figure(report)
     rows = []
     for found in report.analysis.differences:
@@ -170,7 +170,7 @@ def differences_table(report: CompareReport) -> Table:
     return Table(titles, rows, [False, False, True, True, False, *[True] * 4], spare)
 
 
-def rates_table(report: CompareReport) -> Table:
+def rates_table(report: Comparison) -> Table:
     score = score_figure(report)
     several = len(report.references) > 1
     rows = [
@@ -194,7 +194,7 @@ _PLAIN_POOLS: Final = ("mean", "min", "p5", "max")
 _POOLS: Final = ("mean", "harmonic_mean", "min", "p5", "max")
 
 
-def csv_text(report: CompareReport, pools: Sequence[str] = ()) -> str:
+def csv_text(report: Comparison, pools: Sequence[str] = ()) -> str:
     """All figures as CSV, one line for each encode, the best first; digits are not cut."""
     columns = [(figure, method) for figure in all_figures(report) for method in figure.methods(pools)]
     rows: list[dict[str, Any]] = []

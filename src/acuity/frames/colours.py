@@ -142,7 +142,7 @@ def colours_of(pairing: Pairing) -> PairColours:
     Both are shown alike even where their tags differ, because their samples are compared with each other.
     """
     ref, dis = pairing.info_ref, pairing.info_dis
-    tags = colour_tags(pairing)
+    tags = colour_tags(ref, dis, pairing.matrix, pairing.full_range)
     found: list[Note] = []
     matrix = tags.matrix or usual_matrix(ref.width, ref.height)
     if matrix not in WEIGHTS and pairing.format.layout != "400":

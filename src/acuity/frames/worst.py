@@ -22,8 +22,9 @@ from acuity.frames.narrator import Narrator
 from acuity.frames.pick import FRAMES_A_SECOND, Pick, pick_worst
 from acuity.frames.report import WorstFrame, WorstReport
 from acuity.frames.request import Listener, WorstProgress, WorstRequest, nobody
+from acuity.models.inputs import AnyModel
 from acuity.png import rgb_png
-from acuity.scoring.report import AnyModel, ScoreReport
+from acuity.scoring.report import ScoreReport
 from acuity.scoring.request import Request
 from acuity.scoring.run import Source, run_request
 from acuity.text import clock

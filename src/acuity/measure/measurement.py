@@ -7,6 +7,7 @@ import time
 import weakref
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Self
 
 from acuity.devices import AUTO, open_devices
@@ -33,7 +34,7 @@ from acuity.measure.steering import (
     is_same_model,
     swap_model,
 )
-from acuity.measure.worker import AnyScheduler, DeviceDispatcher, WorkItem, dispatch
+from acuity.measure.worker import FrameScheduler, WorkItem, dispatch, own_threads
 from acuity.video.card_picture import CardPicture
 
 if TYPE_CHECKING:
@@ -205,7 +206,7 @@ class Measurement(Readings):
         done = self._unscheduled + (self._scheduler.done if self._scheduler else 0)
         return BoundarySnapshot(self._frames, done, self._frames - 1)
 
-    def _start(self, pictures: Pair) -> AnyScheduler | DeviceDispatcher:
+    def _start(self, pictures: Pair) -> FrameScheduler:
         if not self._agenda.measured:
             raise FeatureError("there is nothing to measure: add a model or a feature first")
         assert self._intake.geometry is not None
@@ -225,10 +226,11 @@ class Measurement(Readings):
         weakref.finalize(self, self._scheduler.close)
         return self._scheduler
 
-    def _dispatched(self, geometry: Geometry, pictures: Pair) -> AnyScheduler | DeviceDispatcher:
+    def _dispatched(self, geometry: Geometry, pictures: Pair) -> FrameScheduler:
         uploads = not all(isinstance(picture, CardPicture) for picture in pictures)
         work = geometry, self._agenda.plans.at(self._frames), self._collector
-        return dispatch(*work, self._devices, self.threads, self._crew, uploads=uploads)
+        join = self._crew.join if self._crew else partial(own_threads, self.threads)
+        return dispatch(*work, self._devices, join, uploads=uploads)
 
     def flush(self) -> None:
         """End the input: wait for the frames under way and write the last figures."""

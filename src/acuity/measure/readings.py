@@ -19,7 +19,7 @@ from acuity.measure.pooling import Method
 from acuity.measure.results import Results
 from acuity.measure.segments import Segment
 from acuity.measure.snapshot import Snapshot
-from acuity.measure.worker import AnyScheduler, DeviceDispatcher
+from acuity.measure.worker import FrameScheduler
 
 if TYPE_CHECKING:
     from acuity.devices import Device
@@ -38,7 +38,7 @@ class Readings:
         self._agenda = Agenda(steps)
         self._intake = Intake(self._devices)
         self._process = os.getpid()
-        self._scheduler: AnyScheduler | DeviceDispatcher | None = None
+        self._scheduler: FrameScheduler | None = None
         self._frames = 0
         self._known: Checkpoint | None = None  # the first frames, whose figures were restored
         self._state = "open"

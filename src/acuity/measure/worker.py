@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias
 
 from acuity.devices.device import Device, device_for
 from acuity.errors import CardMemoryError
@@ -19,7 +19,6 @@ from acuity.measure.scheduler import Scheduler
 
 if TYPE_CHECKING:
     from acuity.devices.cpu import CpuLane
-    from acuity.measure.crew import Crew, CrewScheduler
 
 
 class WorkItem(NamedTuple):
@@ -224,18 +223,27 @@ def _none() -> Callable[[object], None]:
     raise AssertionError("batches have a worker of their own")
 
 
-AnyScheduler: TypeAlias = "Scheduler[WorkItem] | CrewScheduler"
+class FrameScheduler(Protocol):
+    """What computes frames in their order: threads of one measurement or of many, or a card, or both."""
+
+    @property
+    def pending(self) -> int: ...
+    @property
+    def done(self) -> int: ...
+    def submit(self, job: WorkItem, /) -> None: ...
+    def drain(self) -> None: ...
+    def close(self) -> None: ...
 
 
 class DeviceDispatcher:
     """Gives each frame to the devices that compute its extractors, with the interface of a Scheduler."""
 
-    def __init__(self, parts: Sequence[tuple[Share, AnyScheduler]]) -> None:
+    def __init__(self, parts: Sequence[tuple[Share, FrameScheduler]]) -> None:
         self._parts = parts
         self._plan = NOTHING
         # Of this plan: the devices that compute counted frames, and those that compute every frame.
-        self._counted: list[AnyScheduler] = []
-        self._every: list[AnyScheduler] = []
+        self._counted: list[FrameScheduler] = []
+        self._every: list[FrameScheduler] = []
         self._submitted = 0
 
     @property
@@ -275,16 +283,16 @@ def dispatch(
     plan: Plan,
     collector: Collector,
     devices: Sequence[Device],
-    threads: int,
-    crew: Crew | None,
+    join: Callable[[MakeWorker], FrameScheduler],
     *,
     uploads: bool,
-) -> AnyScheduler | DeviceDispatcher:
+) -> FrameScheduler:
     """The scheduler for frames of this geometry; raises CardMemoryError.
 
-    `plan` is that of the first frame, and `uploads` whether its pictures lie in the machine's memory.
+    `plan` is that of the first frame, `join` gives the threads that compute on the CPU, and `uploads` says
+    whether the pictures lie in the machine's memory.
     """
-    parts: list[tuple[Share, AnyScheduler]] = []
+    parts: list[tuple[Share, FrameScheduler]] = []
     try:
         for device in devices:
             share = Share(device, devices, geometry)
@@ -294,12 +302,13 @@ def dispatch(
                 parts.append((share, BatchScheduler(worker, window)))
                 continue
             make_worker = worker_factory(collector, share)
-            parts.append((share, crew.join(make_worker) if crew else _own_threads(threads, make_worker)))
+            parts.append((share, join(make_worker)))
     except BaseException:
         DeviceDispatcher(parts).close()
         raise
     return parts[0][1] if len(parts) == 1 else DeviceDispatcher(parts)
 
 
-def _own_threads(threads: int, make_worker: MakeWorker) -> Scheduler[WorkItem]:
+def own_threads(threads: int, make_worker: MakeWorker) -> FrameScheduler:
+    """Threads that compute the frames of one measurement alone."""
     return Scheduler(threads, lambda: make_worker({}))

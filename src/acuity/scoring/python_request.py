@@ -12,7 +12,7 @@ from acuity.models.choose import AUTO
 from acuity.scoring.request import Request, frame_rate
 
 if TYPE_CHECKING:
-    from acuity.scoring.report import AnyModel
+    from acuity.models.inputs import AnyModel
     from acuity.video.pairs.open_pair import Video
 
 

@@ -18,7 +18,7 @@ from acuity.errors import InputError, MissingExtra, Remedy
 from acuity.measure.pooling import POOLS, Method
 from acuity.measure.results import Results
 from acuity.models.choose import ModelChoice
-from acuity.models.inputs import AnyModel as AnyModel
+from acuity.models.inputs import AnyModel
 from acuity.models.model import Model, ModelCollection
 from acuity.report.document import plain
 from acuity.video.notes import Note

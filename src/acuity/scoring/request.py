@@ -22,7 +22,7 @@ from acuity.video.pairs.pair_options import WORDS, PairOptions
 if TYPE_CHECKING:
     from fractions import Fraction
 
-    from acuity.scoring.report import AnyModel
+    from acuity.models.inputs import AnyModel
     from acuity.video.pairs.open_pair import Video
     from acuity.video.readers.open import OpenOptions, RawGeometry
 

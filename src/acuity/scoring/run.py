@@ -22,8 +22,9 @@ from acuity.models.choose import (
     model_display,
     models_for_viewing,
 )
+from acuity.models.inputs import AnyModel
 from acuity.scoring.metrics import Metric, find_metrics, headlines
-from acuity.scoring.report import AnyModel, ScoreReport
+from acuity.scoring.report import ScoreReport
 from acuity.scoring.request import Request
 from acuity.scoring.run_notes import Source as Source
 from acuity.scoring.run_notes import about_devices, about_figures, about_tiny, explained, remarks
@@ -199,7 +200,8 @@ def _run(
         if tiny is not None:  # the last, because the first model's score is the headline
             tiny = tiny.in_colours(pairing.matrix, pairing.full_range)
             measurement.add_model(tiny)
-        measurement.tell_colour(colour_tags(pairing))
+        infos = pairing.info_ref, pairing.info_dis
+        measurement.tell_colour(colour_tags(*infos, pairing.matrix, pairing.full_range))
         if checkpoint is not None:
             measurement.restore(checkpoint)
         if started is not None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from acuity.agents.tools import models
+from acuity.agents.tools import model_list, models
 from acuity.features import EXTRACTORS
 from acuity.models import find_model
 from acuity.models.describe import intended_use
@@ -83,10 +83,10 @@ def test_links_that_lead_out_of_the_model_folders_are_left_out(shelf: Path, tmp_
 async def test_the_list_is_made_once_and_again_when_something_changed(
     shelf: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(models, "_THOROUGH", 0.0)
+    monkeypatch.setattr(model_list, "_THOROUGH", 0.0)
     reads: list[object] = []
-    read = models._read
-    monkeypatch.setattr(models, "_read", lambda more: reads.append(1) or read(more))  # type: ignore[func-returns-value]
+    read = model_list._read
+    monkeypatch.setattr(model_list, "_read", lambda more: reads.append(1) or read(more))  # type: ignore[func-returns-value]
     file = put_model(shelf / "mine.json")
     for path in (file, shelf):
         os.utime(path, (1e9, 1e9))  # long ago: what has only just changed is looked at again
@@ -110,7 +110,7 @@ async def test_the_list_is_made_once_and_again_when_something_changed(
 async def test_files_that_come_and_go_are_noticed_at_once(
     shelf: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(models, "_THOROUGH", 1e9)
+    monkeypatch.setattr(model_list, "_THOROUGH", 1e9)
     os.utime(shelf, (1e9, 1e9))
     async with Asked(models.tools).playing() as ask:
         assert "mine" not in names(await ask("list_models"))

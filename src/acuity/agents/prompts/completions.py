@@ -11,7 +11,7 @@ from mcp.shared.exceptions import MCPError
 from acuity.agents.prompts.instructions import CODECS
 from acuity.agents.prompts.scoring import COMMON, known_geometry, known_size, spelled
 from acuity.agents.resources import ReportResources, WorstResources
-from acuity.agents.tools.models import ONNX
+from acuity.agents.tools.model_list import ONNX
 from acuity.agents.tools.services import Services
 from acuity.devices import BACKENDS, look_for
 from acuity.features import EXTRACTORS, Option

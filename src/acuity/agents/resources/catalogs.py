@@ -17,7 +17,7 @@ from acuity.agents.resources.content import (
     resource,
     template,
 )
-from acuity.agents.tools.models import ModelList, describe_file
+from acuity.agents.tools.model_list import ModelList, describe_file
 from acuity.errors import FeatureError, ModelError
 from acuity.features import EXTRACTORS, get_extractor
 from acuity.features.describe import describe_extractor

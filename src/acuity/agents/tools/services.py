@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING, Final
 
 from acuity.agents.tools.kept_pictures import KeptPictures
-from acuity.agents.tools.models import ModelList
+from acuity.agents.tools.model_list import ModelList
 from acuity.models.choose import AUTO
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from acuity.agents.schemas import array, flag, number, outline, record, whole
 from acuity.agents.tools.geometry_question import settle_geometry
 from acuity.agents.tools.kept_pictures import TOOL
 from acuity.agents.tools.long_tool import is_short, long_tool
-from acuity.agents.tools.models import ModelList
+from acuity.agents.tools.model_list import ModelList
 from acuity.agents.tools.scoring import refuse_missing_device
 from acuity.agents.tools.scoring_schema import asked_models, model_argument, path_argument
 from acuity.agents.tools.services import Services, checked_model

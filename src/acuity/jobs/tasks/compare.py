@@ -69,7 +69,8 @@ def run(payload: dict[str, Any], report: Callable[[Progress], None]) -> dict[str
 
 
 def _document(scoring: Request, found: CompareReport) -> dict[str, Any]:
-    from acuity.comparison.report import Extras, as_csv, as_html
+    from acuity.comparison.comparison import Extras
+    from acuity.comparison.report import as_csv, as_html
     from acuity.comparison.tables import all_figures
     from acuity.jobs.tasks.score import mismatch
     from acuity.scoring.fronts import FRONTS

@@ -11,8 +11,9 @@ from acuity.scoring.request import Request
 from longwire.work import Progress
 
 if TYPE_CHECKING:
+    from acuity.models.inputs import AnyModel
     from acuity.report.precision import Precision
-    from acuity.scoring.report import AnyModel, ScoreReport
+    from acuity.scoring.report import ScoreReport
     from acuity.scoring.run import Source
 
 _EVERY: Final = 0.1  # seconds between two messages

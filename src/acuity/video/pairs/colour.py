@@ -6,7 +6,7 @@ Where RGB meets video without a matrix, the size decides, as in players: BT.709 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from acuity.errors import PairingError, to_set
 from acuity.video.pairs.pair_options import PairOptions
@@ -15,32 +15,30 @@ from acuity.video.picture import ColourTags, PixelFormat
 from acuity.video.readers.reader import RgbTarget, VideoInfo
 from acuity.video.rgb import MATRIX_NAMES, NARROW_PRIMARIES, SRGB, WEIGHTS, usual_matrix
 
-if TYPE_CHECKING:
-    from acuity.video.pairs.lone_video import LoneVideo
-    from acuity.video.pairs.pairing import Pairing
-
 # The primaries that a matrix implies where none are named.
 _IMPLIED: Final = {"bt2020nc": "bt2020", "bt709": "bt709", "bt470bg": "bt709", "smpte170m": "bt709"}
 _RANGES: Final = ("limited", "full")
 
 
-def colour_tags(source: Pairing | LoneVideo) -> ColourTags:
+def colour_tags(
+    info_ref: VideoInfo | None, info_dis: VideoInfo | None, pair_matrix: str | None, pair_range: bool | None
+) -> ColourTags:
     """The tags of the samples as they are compared: the reference's, or else the other video's.
 
     Images, and RGB in general, are sRGB unless they say something else.
     """
-    videos = [video for video in (source.info_ref, source.info_dis) if video is not None]
+    videos = [video for video in (info_ref, info_dis) if video is not None]
     ref, dis = videos[0], videos[-1]
     transfer = ref.transfer or dis.transfer
     if transfer is None and any(video.rgb or video.image for video in videos):
         transfer = SRGB
     # The range that raw video can't say is the other's, whose samples it is compared with as they are.
     mute = ref.full_range is None and not ref.tagged
-    full_range = dis.full_range if mute and not dis.rgb else source.full_range
+    full_range = dis.full_range if mute and not dis.rgb else pair_range
     said = any(video.full_range is not None for video in videos)
-    primaries = ref.primaries or (dis.primaries if dis.matrix in (None, source.matrix) else None)
+    primaries = ref.primaries or (dis.primaries if dis.matrix in (None, pair_matrix) else None)
     return ColourTags(
-        source.matrix, full_range if said else None, transfer, primaries or _IMPLIED.get(str(source.matrix))
+        pair_matrix, full_range if said else None, transfer, primaries or _IMPLIED.get(str(pair_matrix))
     )
 
 
