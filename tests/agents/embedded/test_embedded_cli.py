@@ -177,6 +177,9 @@ def test_it_can_be_watched_and_steered(program: str, clips: tuple[str, str], tmp
         assert paused(command)["paused"]
         first = command.client.call("vmaf.status")["frames_read"]
         assert command.client.call("vmaf.status")["frames_total"] == FRAMES
+        refused = command.client.ask("tools/call", name="vmaf.score", arguments={"index": FRAMES})["result"]
+        assert refused["isError"]
+        assert f"frame {FRAMES} was not read yet" in refused["content"][0]["text"]
         with connected(path) as other:
             swapped = other.call("vmaf.request_model_swap", name="vmaf_v0.6.1neg")
             assert swapped["first"] == first

@@ -45,6 +45,7 @@ from acuity.agents.embedded.presence import EMPTY, EndSignals, Presence, Watcher
 from acuity.agents.embedded.server_thread import LazyEndpoints, LoopThread, PendingEndpoint
 from acuity.agents.embedded.steering.bridge import BoundaryListener, CommandSender
 from acuity.agents.embedded.steering.commands import Handoff, ModelLoader
+from acuity.agents.standalone.acuity_product import declare_acuity
 from acuity.errors import EmbeddedError
 from acuity.scoring.watched import WatchedRun
 from longwire.errors import LongwireError
@@ -103,6 +104,7 @@ class EmbeddedServer:
         """
         check_installed()  # the protocol is loaded for the first client, which would be late to find out
         check_kinds(measurement, config, total, watched)
+        declare_acuity()  # whose errors are sentences for clients, in whatever program this is
         self.config: Final = config or EmbeddedConfig()
         self.measurement: Final = measurement
         self._check_unstarted()
