@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
+
+import pytest
 
 from core_bench import call, reply_of
 from fake_responder import FakeResponder
@@ -93,3 +96,44 @@ async def test_a_client_that_does_not_read_ends_its_own_call_alone() -> None:
         error = reply_of(stuck)["error"]
         assert error["data"]["errorClass"] == "worker_protocol"
         assert "more messages than its client takes" in error["message"]
+
+
+async def test_clients_that_have_read_nothing_for_long_hold_their_worker_no_further_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    stuck_calls: list[Frame] = []
+
+    def flooding(wire: Wire, frame: Frame) -> None:
+        """A worker that fills each client, and later sends all of them far more before it answers."""
+        request = frame.get("jsonrpc", {})
+        name = request["params"]["name"] if request.get("method") == "tools/call" else "echo"
+        if name == "fill":
+            stuck_calls.append(frame)
+            wire.send(sent(frame, *map(note, range(100))))
+            return
+        for stuck in stuck_calls if name == "flood" else []:
+            for number in range(BURST // 5):
+                wire.send(sent(stuck, note(number)))
+        answering(wire, frame)
+
+    worker = ScriptedWorker(flooding)
+    async with fronting(worker) as front:
+        client = await front.client.connected()
+        stuck = [FakeResponder(reading=False, weight=10_000) for _ in range(5)]
+        for number, responder in enumerate(stuck):
+            client.post(call(number, "fill"), EVENTS, responder=responder)
+        await eventually(lambda: len(stuck_calls) == len(stuck))
+        await client.answered(call(8, "echo"))  # so what the others were sent has come
+        loop = asyncio.get_running_loop()
+        now = loop.time() + 2.0
+        monkeypatch.setattr(loop, "time", lambda: now)
+        answer = FakeResponder()
+        client.post(call(9, "flood"), responder=answer)
+        for _ in range(20_000):  # in 1.5 s by this clock, in which a worker could be held once
+            now += 1.5 / 20_000
+            await asyncio.sleep(0)
+            if answer.gone:
+                break
+        monkeypatch.undo()
+        assert answer.gone
+        assert "result" in reply_of(answer)

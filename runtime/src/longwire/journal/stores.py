@@ -35,7 +35,9 @@ def file_store(setting: str) -> tuple[FileStore, str] | None:
     kind, _, path = setting.partition(":")
     if kind not in _FILES or not path:
         nodes = ", or set [cluster] redis" if kind in ("redis", "rediss") else ""
-        raise SettingsError(f"{quoted(setting)} is no store: use memory or sqlite:PATH{nodes}")
+        before, at, place = setting.rpartition("@")
+        shown = f"{kind}:…@{place}" if at and before else setting  # without the password of an address
+        raise SettingsError(f"{quoted(shown)} is no store: use memory or sqlite:PATH{nodes}")
     if path == ":memory:":
         raise SettingsError(f"{quoted(setting)} names no file: use memory")
     return _FILES[kind], path

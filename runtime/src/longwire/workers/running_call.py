@@ -49,6 +49,7 @@ class RunningCall(WorkerCall):
         "_inbox",
         "_outcome",
         "_questions",
+        "_since",
         "_task",
         "_timer",
         "_variables",
@@ -71,6 +72,7 @@ class RunningCall(WorkerCall):
         self._outcome: Outcome | None = None
         self._inbox: deque[dict[str, Any]] = deque()  # messages that the client has not been sent
         self._busy = False  # with a message that has to wait
+        self._since = 0.0  # when it began to wait
         self._held: WorkerLink | None = None  # is not read until there is room for more
         self._timer: asyncio.TimerHandle | None = None
         self._asking: set[asyncio.Future[None]] = set()
@@ -166,17 +168,20 @@ class RunningCall(WorkerCall):
         if len(self._inbox) > MOST_WAITING and self._held is None and self.link is not None:
             self._held = self.link
             self._held.hold()
-            self._look_later(asyncio.get_running_loop().time() + self._home.patience)
+            # From when the client took its last message: a worker isn't held anew for each call of a client
+            # that has read nothing for long.
+            self._look_later(self._since, asyncio.get_running_loop().time() + self._home.patience)
 
-    def _look_later(self, end: float) -> None:
+    def _look_later(self, since: float, end: float) -> None:
         loop, waiting = asyncio.get_running_loop(), len(self._inbox)
-        self._timer = loop.call_at(min(end, loop.time() + _STALLED), self._look, end, waiting)
+        self._timer = loop.call_at(min(end, since + _STALLED), self._look, end, waiting)
 
     def _look(self, end: float, waiting: int) -> None:
         """Fail if the client takes nothing for a while, or too little: other calls need the worker."""
         taken = len(self._inbox) < waiting or self.exchange.awaits_store
-        if taken and asyncio.get_running_loop().time() < end:
-            self._look_later(end)
+        now = asyncio.get_running_loop().time()
+        if taken and now < end:
+            self._look_later(now, end)
         else:
             self._overrun(TOO_MUCH)
 
@@ -227,7 +232,7 @@ class RunningCall(WorkerCall):
                 continue
             method, params = data["method"], data.get("params")
             if "id" in data:
-                self._busy = True
+                self._wait()
                 self._ask(data["id"], method, params)
                 asyncio.get_running_loop().call_soon(self._go_on)  # after the first step of that task
                 return
@@ -241,8 +246,12 @@ class RunningCall(WorkerCall):
             except Overrun as overrun:
                 self._overrun(overrun.error.message)
                 return
-            self._busy = True  # the client doesn't read, or the store is slow
+            self._wait()  # the client doesn't read, or the store is slow
             self._keep(asyncio.get_running_loop().create_task(self._sent(continued(work, step))))
+
+    def _wait(self) -> None:
+        self._busy = True
+        self._since = asyncio.get_running_loop().time()
 
     def _close(self, stream: str) -> None:
         """End a connection of the client while the call goes on."""
