@@ -190,7 +190,7 @@ def test_files_that_can_t_be_continued_are_left_alone(
     [
         *((store, "is no store: use memory or sqlite:PATH") for store in ("", "my:x", "sqlite", "memory:x")),
         ("redis://localhost:6379", "is no store: use memory or sqlite:PATH, or set [cluster] redis"),
-        ("redis://u:secret@host/0", "^'redis:…@host/0' is no store"),
+        ("redis://u:secret@host/0", "'redis:…@host/0' is no store"),
         ("sqlite::memory:", "names no file: use memory"),
         ("sqlite:/no/such/folder/file", "can't be made: create the folder '/no/such/folder'"),
         ("sqlite:/dev/null", "is no regular file"),
