@@ -101,7 +101,7 @@ def test_interrupted(worst, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, sta
 
     monkeypatch.setattr(WorstProgress, "__init__", interrupted)
     ran = worst("-n", "1")
-    assert ran.code == 130
+    assert ran.code == 128 + number
     assert ran.out == ""
     assert ran.err.splitlines()[-1] == "acuity: interrupted"
     assert not (tmp_path / "out").exists()

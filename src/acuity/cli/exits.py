@@ -39,6 +39,7 @@ STRICT: Final = 3  # scored, with warnings
 BACKEND: Final = 100
 NO_FRAMES: Final = 101
 INTERRUPTED: Final = 130  # 128 + SIGINT, as shells say it
+TERMINATED: Final = 143  # 128 + SIGTERM
 PIPE_CLOSED: Final = 141  # 128 + SIGPIPE
 
 _ENDING: Final = (signal.SIGINT, signal.SIGTERM)
@@ -105,8 +106,9 @@ def guarded(program: str, command: Callable[[], int], codes: Codes = CODES) -> i
     except MemoryError as error:
         _say(f"{program}: not enough memory: use fewer threads or smaller pictures")
         return _code(error, codes)
-    except KeyboardInterrupt:
-        return interrupted(program)
+    except KeyboardInterrupt as end:
+        interrupted(program)
+        return TERMINATED if isinstance(end, Terminated) else INTERRUPTED
 
 
 @contextmanager
@@ -163,9 +165,17 @@ def interruptible() -> Iterator[Callable[[Interruptible], None]]:
         raise SystemExit(code)
 
 
+class Terminated(KeyboardInterrupt):
+    """SIGTERM, where it ends a block as Ctrl-C does."""
+
+
 def terminable() -> AbstractContextManager[None]:
     """Make SIGTERM end the block as Ctrl-C does, so that no file is left."""
-    return handled((signal.SIGTERM,), signal.default_int_handler)
+
+    def end(number: int, frame: FrameType | None) -> None:
+        raise Terminated
+
+    return handled((signal.SIGTERM,), end)
 
 
 @contextmanager
