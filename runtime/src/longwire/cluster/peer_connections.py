@@ -8,13 +8,11 @@ from __future__ import annotations
 import asyncio
 import select
 from collections import defaultdict, deque
-from typing import TYPE_CHECKING, Final, cast
+from collections.abc import Mapping
+from typing import Final, Protocol, cast
 from urllib.parse import urlsplit
 
 from longwire.wire.http.responses import BadResponse, ResponseEnd, ResponseHead, ResponseParser
-
-if TYPE_CHECKING:
-    from longwire.cluster.forwarding import Passage
 
 CONNECT_SECONDS: Final = 2.0  # as long as the lease of a node that is dead
 _AT_ONCE: Final = 64  # connections to one node that are being made; more would overflow its queue of new ones
@@ -26,6 +24,14 @@ class Unreachable(Exception):
     """No connection could be made: nothing of the request has left this node."""
 
 
+class Receiver(Protocol):
+    """Takes the response to one request, part by part."""
+
+    def head(self, status: int, headers: Mapping[str, str]) -> None: ...
+    def data(self, data: bytes) -> None: ...
+    def ended(self, whole: bool) -> None: ...
+
+
 class PeerConnection(asyncio.Protocol):
     """A connection to a node's port for other nodes."""
 
@@ -34,11 +40,11 @@ class PeerConnection(asyncio.Protocol):
         self.address = address
         self._parser = ResponseParser()
         self._transport: asyncio.Transport | None = None
-        self._receiver: Passage | None = None
+        self._receiver: Receiver | None = None
         self._keep_alive = True
         self.kept_since = 0.0
 
-    def send(self, data: bytes, receiver: Passage) -> None:
+    def send(self, data: bytes, receiver: Receiver) -> None:
         """Send a request; the receiver is told of its response."""
         assert self._transport is not None
         self._receiver = receiver
@@ -59,7 +65,7 @@ class PeerConnection(asyncio.Protocol):
         if self._transport is not None:
             self._transport.abort()
 
-    def give_up(self, receiver: Passage) -> None:
+    def give_up(self, receiver: Receiver) -> None:
         """Drop the connection, unless the response to this receiver is over."""
         if self._receiver is receiver:
             self.abort()

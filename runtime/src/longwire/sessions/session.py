@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias
+from typing import Any, Final, Literal, Protocol, TypeAlias
 
 from mcp_types import INTERNAL_ERROR
 
+from longwire.counters import RuntimeCounters
 from longwire.journal.journal import Journal, SessionRecord, StoredSession
 from longwire.sessions.client_requests import ClientRequests
 from longwire.sessions.event_log import EventLog
 from longwire.sessions.streams import Stream
-
-if TYPE_CHECKING:
-    from longwire.sessions.registry import Sessions
+from longwire.settings import WireLimits
 
 # Why a session ended. One that stopped with the server goes on in the next if the journal is durable; one
 # that moved goes on at another node.
@@ -37,10 +36,25 @@ class OpenCall(Protocol):
         ...
 
 
+class Home(Protocol):
+    """What holds all sessions, as one of them sees it."""
+
+    limits: WireLimits
+    journal: Journal
+    counters: RuntimeCounters
+    clock: Callable[[], float]
+    epoch: float  # what makes the time of day of the clock's
+    notified: int  # the last notification of all sessions
+
+    def note_use(self, session: Session) -> None: ...
+    def note_calm(self) -> None: ...
+    def note_end(self, session: Session, reason: EndReason) -> None: ...
+
+
 class Session:
     """The session of a client that made the handshake. Small while nothing happens: there may be 10,000."""
 
-    def __init__(self, home: Sessions, session_id: str, principal: str, version: str, client: bytes) -> None:
+    def __init__(self, home: Home, session_id: str, principal: str, version: str, client: bytes) -> None:
         self._home = home
         self.id = session_id
         self.principal = principal  # the key of who began it
@@ -226,7 +240,7 @@ class Session:
         )
 
     @classmethod
-    def from_record(cls, home: Sessions, record: SessionRecord) -> Session:
+    def from_record(cls, home: Home, record: SessionRecord) -> Session:
         """A session of an earlier process; its events are loaded when it is first used."""
         session = cls(home, record.id, record.principal, record.version, record.client.encode())
         session.created = record.created - home.epoch

@@ -9,13 +9,10 @@ import re
 from bisect import bisect_right
 from functools import partial
 from operator import attrgetter
-from typing import TYPE_CHECKING, Final
+from typing import Final, Protocol
 
 from longwire.journal.journal import EventKind, EventRecord, StreamRecord
 from longwire.wire.http.request import Responder
-
-if TYPE_CHECKING:
-    from longwire.sessions.event_log import EventLog
 
 # Bytes that a client may leave unread before nothing more is written to it. Not less than what makes an event
 # loop call pause_writing(), since only then it says when there is room again.
@@ -64,10 +61,25 @@ def _priming(stream: int, number: int, retry: int) -> bytes:
     return b"id: %d-%d\nretry: %d\ndata: \n\n" % (stream, number, retry)
 
 
+class Keeper(Protocol):
+    """What keeps the events of a session's streams, as a stream sees it."""
+
+    stored: float  # the number of the last event that the journal has
+
+    @property
+    def retry(self) -> int: ...
+    def record(self, stream: Stream, payload: bytes, kind: EventKind) -> None: ...
+    def note_written(self, events: list[Event]) -> None: ...
+    def note_attached(self, stream: Stream) -> None: ...
+    def note_room(self, stream: Stream) -> None: ...
+    def note_detached(self, stream: Stream) -> None: ...
+    def note_answered(self, stream: Stream) -> None: ...
+
+
 class Stream:
     """One stream of a session. Its events are kept in order; those after `position` are due to its client."""
 
-    def __init__(self, keeper: EventLog, number: int, request_id: str | int | None) -> None:
+    def __init__(self, keeper: Keeper, number: int, request_id: str | int | None) -> None:
         self._keeper = keeper
         self._responder: Responder | None = None
         self._is_closing = False  # its response ends as soon as the client has an id to come back with

@@ -8,13 +8,10 @@ from collections.abc import Callable, Iterable
 from email.utils import formatdate
 from functools import lru_cache
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal, Protocol
 
 from longwire.wire.http.head import Head
 from longwire.wire.http.request import REQUEST_ID, HeaderList, Request
-
-if TYPE_CHECKING:
-    from longwire.wire.http.connection import HttpConnection
 
 _LOG: Final = logging.getLogger(__name__)
 TEXT: Final = b"text/plain; charset=utf-8"
@@ -61,6 +58,13 @@ def id_line(request_id: str) -> bytes:
     return b"%b: %b\r\n" % (REQUEST_ID.encode(), request_id.encode())
 
 
+def general_lines(head: Head, keep: bool) -> bytes:
+    """The header lines that every answer has; `keep`: the connection goes on behind it."""
+    if keep:
+        return date_line() if head.version == "1.1" else date_line() + KEEP_ALIVE
+    return date_line() + CLOSE
+
+
 def status_line(status: int) -> bytes:
     return _STATUS_LINES.get(status) or b"HTTP/1.1 %d \r\n" % status
 
@@ -85,14 +89,23 @@ def chunk(data: bytes) -> bytes:
     return b"%x\r\n%b\r\n" % (len(data), data)
 
 
+class Channel(Protocol):
+    """A connection, as the answers on it see it."""
+
+    closing: bool  # whether this answer is its last
+
+    @property
+    def unsent(self) -> int: ...
+    def write(self, data: bytes) -> None: ...
+    def answered(self, keep: bool, unread: bool) -> None: ...
+
+
 class Reply:
     """The answer to one request, as its handler writes it."""
 
     __slots__ = ("_channel", "_head", "_keep", "_on_gone", "_on_room", "_state", "_unread", "request")
 
-    def __init__(
-        self, channel: HttpConnection, head: Head, request: Request, *, unread: bool = False
-    ) -> None:
+    def __init__(self, channel: Channel, head: Head, request: Request, *, unread: bool = False) -> None:
         self._channel = channel
         self._head = head
         self.request = request
@@ -108,7 +121,7 @@ class Reply:
 
     @property
     def unsent(self) -> int:
-        return self._channel.unsent_of(self)
+        return 0 if self.gone else self._channel.unsent
 
     def answer(self, status: int, body: bytes = b"", kind: bytes = b"", headers: HeaderList = ()) -> None:
         if not self._may_begin():
@@ -120,7 +133,7 @@ class Reply:
                 headers = [*headers, *added]
         channel, head = self._channel, self._head
         keep = head.keep_alive and not (self._unread or channel.closing)
-        general = channel.general_lines(head, keep) + id_line(self.request.id)
+        general = general_lines(head, keep) + id_line(self.request.id)
         if self.request.answer_headers:
             headers = [*headers, *self.request.answer_headers]
         data = whole_answer(
@@ -137,7 +150,7 @@ class Reply:
         channel, head = self._channel, self._head
         chunked = head.version == "1.1"  # the end of the connection is the end of the events for others
         self._keep = chunked and head.keep_alive and not (self._unread or channel.closing)
-        general = channel.general_lines(head, self._keep) + id_line(self.request.id)
+        general = general_lines(head, self._keep) + id_line(self.request.id)
         added = [*headers, *self.request.answer_headers]
         channel.write(events_head(added, general + CHUNKED if chunked else general))
         self._state = "events"

@@ -68,6 +68,7 @@ class HttpConnection:
         refused: Counter[str] | None = None,
         for_pages: PageHeaders | None = None,
     ) -> None:
+        self.address = address
         self._limits = limits
         self._clock = clock
         self._refused = refused
@@ -105,6 +106,9 @@ class HttpConnection:
 
     def close(self) -> None:
         """Close the connection when everything is written."""
+
+    def abort(self) -> None:
+        """Drop the connection with whatever is not written."""
 
     def soon(self, callback: Callable[[], None]) -> None: ...
 
@@ -293,17 +297,7 @@ class HttpConnection:
             self._wait("")
             self.close()
 
-    # What follows is for the Reply.
-
-    def unsent_of(self, reply: Reply) -> int:
-        """Bytes of an answer that the client has not taken."""
-        return self.unsent if reply is self._answer else 0
-
-    def general_lines(self, head: Head, keep: bool) -> bytes:
-        """The header lines that every answer has; `keep`: the connection goes on behind it."""
-        if keep:
-            return answers.date_line() if head.version == "1.1" else answers.date_line() + answers.KEEP_ALIVE
-        return answers.date_line() + answers.CLOSE
+    # What replies call.
 
     def answered(self, keep: bool, unread: bool) -> None:
         """Go on behind an answer that was written whole; `unread`: its request's body was not read."""

@@ -9,215 +9,211 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import socket
 import ssl
-import sys
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Container
 from contextlib import asynccontextmanager
-from contextvars import Context
-from typing import Final
+from contextvars import copy_context
+from functools import partial
+from typing import Final, cast
 
 import anyio
 
-from longwire.principals.limits import BUSY, Quota
 from longwire.settings import WireLimits
-from longwire.wire.http.answers import whole_answer
-from longwire.wire.http.connection import LATER, Admission, PageHeaders
-from longwire.wire.http.protocol import HttpProtocol
+from longwire.wire.http.connection import Admission, HttpConnection, PageHeaders
+from longwire.wire.http.port import Port
 from longwire.wire.http.request import Handler, Request, Responder
-from longwire.wire.http.routes import JSON, refuse
 from longwire.wire.listeners import Address, bind, bound
-from longwire.wire.messages import RefusedMessage
 from longwire.wire.serving import IGNORED, Presence
 from longwire.wire.tasks import RunningTasks
 
 logger: Final = logging.getLogger(__name__)
 
-_GRACE: Final = 0.25  # seconds in which a new connection's head is surely read, if it was sent
-_AHEAD_IN_A_TURN: Final = 4  # requests that were sent ahead, of all connections
-_CONNECTIONS: Final = "connections"  # the reason, for counters
-_FULL: Final = "too many clients are connected already: try again later"
-_TOO_MANY: Final = "too many connections of this address are open: close some"
-_SLOW: Final = "others need the place of this request, whose body has not arrived: send it again, at once"
-_TURNED_AWAY: Final = whole_answer(
-    503, RefusedMessage(BUSY, _TOO_MANY).payload, JSON, [*LATER, (b"connection", b"close")], b""
-)
-
-
-class Port:
-    """The connections of one port.
-
-    A connection takes its place before it has said anything, so a few clients that say nothing could take
-    every one. Those that have not sent a whole request head are therefore counted apart: their number is
-    bounded, the oldest make room for new ones, and clients with requests don't notice. The same holds for
-    those whose body has not arrived, and for the bytes of such bodies together. Where the places for clients
-    with requests are taken, the oldest of these makes room, then one that waits for its next request.
-    """
-
-    def __init__(
-        self,
-        handler: Handler,
-        limits: WireLimits,
-        presence: Presence,
-        refused: Counter[str] | None = None,
-        admit: Admission | None = None,
-        for_pages: PageHeaders | None = None,
-        proxies: Container[str] = (),
-    ) -> None:
-        """`proxies` are addresses that many clients come from: no limit of one address holds for them."""
-        self.handler = handler
-        self.admit = admit
-        self.for_pages = for_pages
-        self.turned_away = _TURNED_AWAY  # what a connection over the limit of its address is told
-        self.refused: Counter[str] = Counter() if refused is None else refused  # requests, by reason
-        self.limits = limits
-        self.presence = presence
-        self._most = most = 4 * limits.max_connections  # a session may have a stream open beside its requests
-        # Where all clients are on this machine they have one address, and no limit of one address.
-        self._places = Quota(sys.maxsize, sys.maxsize if limits.max_connections_each is None else most // 2)
-        self._proxies = proxies
-        self._half_open: dict[HttpProtocol, None] = {}  # oldest first
-        self._with_requests: dict[HttpProtocol, None] = {}
-        self._bodies: dict[
-            HttpProtocol, int
-        ] = {}  # those of them that wait for a body, with its bytes so far
-        self._body_bytes = 0
-        self._timer: asyncio.TimerHandle | None = None
-        self._changed = asyncio.Event()
-        self._ahead: deque[tuple[Callable[[], None], Context]] = deque()
-
-    @property
-    def connections(self) -> list[HttpProtocol]:
-        return [*self._half_open, *self._with_requests]
-
-    def came(self, connection: HttpProtocol) -> bool:
-        """Take in a new connection, unless its address has too many; whether it is in."""
-        if connection in self._half_open:  # since before its TLS handshake
-            return True
-        address = connection.address
-        if (
-            self._places.full(address) is not None
-            and address not in self._proxies
-            and not self._end_body(address)
-        ):
-            self.refused[_CONNECTIONS] += 1
-            return False
-        self._places.take(connection.address)
-        self._half_open[connection] = None
-        self.presence.came(connection)
-        self._watch(len(self._half_open))
-        return True
-
-    def lets_in(self, connection: HttpProtocol) -> bool:
-        """Whether there is a place for a connection that has sent a request; it keeps the place."""
-        if connection in self._with_requests:
-            return True
-        if len(self._with_requests) >= self._most and not (self._end_body() or self._end_idle()):
-            return False
-        self._half_open.pop(connection, None)
-        self._with_requests[connection] = None
-        return True
-
-    def keeps(self, connection: HttpProtocol, size: int) -> None:
-        """Take note that a connection waits for a body of which that many bytes have arrived."""
-        if connection not in self._with_requests:  # it had to go
-            return
-        self._body_bytes += size - self._bodies.get(connection, 0)
-        self._bodies[connection] = size
-        while self._body_bytes > self.limits.max_body_bytes + self.limits.max_message:
-            self._end_body()
-        self._watch(len(self._bodies))
-
-    def has_read(self, connection: HttpProtocol) -> None:
-        """Take note that a connection waits for no body."""
-        self._body_bytes -= self._bodies.pop(connection, 0)
-
-    def refuse(self, request: Request, responder: Responder) -> None:
-        self.refused[_CONNECTIONS] += 1
-        added = () if self.for_pages is None else self.for_pages(request.headers)
-        refuse(responder, RefusedMessage(BUSY, _FULL), 503, [*LATER, *added])
-
-    def left(self, connection: HttpProtocol) -> None:
-        held = (self._half_open, self._with_requests)
-        if not any(connection in places for places in held):
-            return
-        self.has_read(connection)
-        for places in held:
-            places.pop(connection, None)
-        self._places.give_back(connection.address)
-        self.presence.left(connection)
-        self._changed.set()
-
-    def drop_half_open(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-        for connection in list(self._half_open):
-            connection.abort()
-
-    def soon(self, work: Callable[[], None], context: Context) -> None:
-        """Do what connections have to do for requests that were sent ahead: a few in each turn of the loop.
-
-        Between them the loop looks for new connections, and for requests of those who wait for their answers.
-        """
-        if not self._ahead:
-            asyncio.get_running_loop().call_soon(self._let_some_go)
-        self._ahead.append((work, context))
-
-    def _let_some_go(self) -> None:
-        loop = asyncio.get_running_loop()
-        for _ in range(min(len(self._ahead), _AHEAD_IN_A_TURN)):
-            work, context = self._ahead.popleft()
-            loop.call_soon(work, context=context)
-        if self._ahead:
-            loop.call_soon(self._let_some_go)
-
-    async def empty(self) -> None:
-        while self._half_open or self._with_requests:
-            self._changed.clear()
-            await self._changed.wait()
-
-    def _end_body(self, address: str | None = None) -> bool:
-        """End the oldest connection, of that address if one is given, that waits for a body."""
-        slow = next((found for found in self._bodies if address in (None, found.address)), None)
-        if slow is None:
-            return False
-        self.left(slow)
-        slow.give_way(_SLOW)
-        return True
-
-    def _end_idle(self) -> bool:
-        """End the oldest connection that waits for its next request; whether there was one."""
-        idle = next((found for found in self._with_requests if found.waits_for == "request"), None)
-        if idle is None:
-            return False
-        self.left(idle)
-        idle.finish()
-        return True
-
-    def _watch(self, number: int) -> None:
-        """Drop connections soon if that many of a kind are too many.
-
-        Not at once: connections are accepted by the dozen, and what came with them is read next.
-        """
-        if number > self.limits.max_connections and self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(_GRACE, self._drop_oldest)
-
-    def _drop_oldest(self) -> None:
-        self._timer = None
-        surplus = max(len(self._half_open) - self.limits.max_connections, 0)
-        for connection in list(self._half_open)[:surplus]:
-            connection.abort()
-        while len(self._bodies) > self.limits.max_connections:
-            self._end_body()
-
-
+_LOOKS: Final = 4  # times that a client is looked after within the time that it may leave its answers unread
 _AT_ONCE: Final = 64  # connections that are accepted in one turn of the loop
 _GOODBYE: Final = 2.0  # seconds for the end of a TLS connection
 _PAUSE: Final = 0.5  # seconds after an error such as that there are too many open files
 _FLUSH: Final = 0.5  # seconds for the last answers to be written
 _LOOK: Final = 0.01  # seconds between looks whether they were
 _CLOSING: Final = 1.0  # seconds for connections to go once their requests have ended
+
+
+class HttpProtocol(HttpConnection, asyncio.Protocol):
+    """One connection of a port. It is half open until the head of its first request has arrived."""
+
+    def __init__(self, port: Port, host: str, number: int) -> None:
+        """`host` and `number` are of the other end."""
+        self._port = port
+        self._loop = asyncio.get_running_loop()
+        peer = f"{host}:{number}"
+        super().__init__(port.limits, host, peer, self._loop.time, port.refused, port.for_pages)
+        self._context = copy_context()
+        self._transport: asyncio.Transport | None = None
+        self._joined: list[bytes] | None = None  # answers to what is just being received, written as one
+        self._written = 0  # bytes, ever
+        self._arming = False  # whether the timer will be set in the next turn
+        self._timer: asyncio.TimerHandle | None = None  # of the deadline
+        self._reading: asyncio.TimerHandle | None = None  # looks whether the client reads
+        self.shaking_hands: asyncio.Task[None] | None = None  # sets up the transport, and TLS
+
+    def abort(self) -> None:
+        if self._transport is not None:
+            self._transport.abort()
+        elif self.shaking_hands is not None:
+            self.shaking_hands.cancel()
+
+    # ---- asyncio.Protocol ---------------------------------------------------------------------
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = transport = cast(asyncio.Transport, transport)  # uvloop's is no subclass
+        if not self._port.came(self):
+            transport.write(self._port.turned_away)
+            self.lost()
+            transport.close()
+            return
+        transport.set_write_buffer_limits(1)  # so that writing pauses whenever a client leaves anything
+        self._wait("head")
+        self._arm()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        for timer in (self._timer, self._reading):
+            if timer is not None:
+                timer.cancel()
+        self._timer = self._reading = None
+        self._port.left(self)
+        self.lost()
+
+    def data_received(self, data: bytes) -> None:
+        if self.closed:
+            return
+        self._port.presence.heard(self)
+        self._turn(self.receive, data)
+        if self.waits_for == "body":
+            self._port.keeps(self, self.parser.buffered)
+
+    def pause_writing(self) -> None:
+        self.full()
+        if self._reading is None:
+            self._look_after(self._taken, 0)
+
+    def resume_writing(self) -> None:
+        if self._reading is not None:
+            self._reading.cancel()
+            self._reading = None
+        self.room()
+        self._arm()
+
+    # ---- requests -----------------------------------------------------------------------------
+
+    def admits(self, request: Request, responder: Responder) -> bool:
+        checked = self._port.admit
+        if not self._admit(request, responder) or (checked is not None and not checked(request, responder)):
+            return False
+        self._port.keeps(self, 0)
+        return True
+
+    def _admit(self, request: Request, responder: Responder) -> bool:
+        """Whether there is a place for this connection."""
+        if self._port.lets_in(self):
+            return True
+        self.closing = True
+        self._port.refuse(request, responder)
+        return False
+
+    def handle(self, request: Request, responder: Responder) -> None:
+        self._port.has_read(self)
+        if self._admit(request, responder):
+            self._port.handler(request, responder)
+            self._port.presence.spoke(self, request.session_id or request.client)
+
+    # ---- for the connection -------------------------------------------------------------------
+
+    @property
+    def unsent(self) -> int:  # type: ignore[override]
+        return 0 if self._transport is None else self._transport.get_write_buffer_size()
+
+    def write(self, data: bytes) -> None:
+        if self._joined is not None:
+            self._joined.append(data)
+            return
+        self._written += len(data)
+        assert self._transport is not None
+        if not self._transport.is_closing():  # asyncio would log each answer to a client that has gone
+            self._transport.write(data)
+        if not self._arming:  # the connection may wait for another request now
+            self._arming = True
+            self._loop.call_soon(self._arm)
+
+    def pause_reading(self) -> None:
+        if self._transport is not None:
+            self._transport.pause_reading()
+
+    def resume_reading(self) -> None:
+        if self._transport is not None:
+            self._transport.resume_reading()
+
+    def end_writing(self) -> None:
+        self._write_joined()
+        if self._transport is not None and self._transport.can_write_eof():
+            self._transport.write_eof()
+
+    def close(self) -> None:
+        self._write_joined()
+        if self._transport is not None:
+            self._transport.close()
+
+    def soon(self, callback: Callable[[], None]) -> None:
+        # Not in the context of the task that has just answered: the next request is no part of it.
+        self._port.soon(partial(self._turn, callback), self._context)
+
+    def _turn(self, work: Callable[..., None], *given: bytes) -> None:
+        """Let the connection do something; write the answers of that together and see to its deadline."""
+        self._joined = []
+        self._arming = True  # at the end of this
+        try:
+            work(*given)
+        finally:
+            self._write_joined()
+            self._arm()
+
+    def _write_joined(self) -> None:
+        joined, self._joined = self._joined, None
+        if joined:
+            self.write(b"".join(joined))
+
+    # ---- deadlines ----------------------------------------------------------------------------
+
+    def _arm(self) -> None:
+        """Have the timer fire by the deadline. One that fires too early sets itself anew."""
+        self._arming = False
+        deadline = self.deadline
+        if deadline == math.inf or (self._timer is not None and self._timer.when() <= deadline):
+            return
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = self._loop.call_at(deadline, self._fired)
+
+    def _fired(self) -> None:
+        self._timer = None
+        if self._loop.time() >= self.deadline:
+            self.expire()
+        self._arm()
+
+    @property
+    def _taken(self) -> int:
+        """Bytes that the client has read, ever."""
+        return self._written - self.unsent
+
+    def _look_after(self, taken: int, looks: int) -> None:
+        """Drop the connection if the client has read nothing for too long."""
+        looks = 0 if self._taken != taken else looks
+        if looks >= _LOOKS:
+            self.abort()
+            return
+        seconds = self._port.limits.write_timeout / _LOOKS
+        self._reading = self._loop.call_later(seconds, self._look_after, self._taken, looks + 1)
 
 
 class HttpEndpoint:
@@ -250,9 +246,9 @@ class HttpEndpoint:
         with anyio.move_on_after(_FLUSH):
             while any(one.request and one.request.method == "POST" for one in self._port.connections):
                 await asyncio.sleep(_LOOK)
-        for end in (HttpProtocol.stop, HttpProtocol.abort):
+        for gently in (True, False):
             for connection in self._port.connections:
-                end(connection)
+                (connection.stop if gently else connection.abort)()
             with anyio.move_on_after(_CLOSING):
                 await self._port.empty()
         await self._tasks.end()  # handshakes that are under way
