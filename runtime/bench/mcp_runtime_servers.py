@@ -60,7 +60,8 @@ def serve_longwire(args: argparse.Namespace) -> None:
     from longwire.server.serve import serve
     from longwire.settings import Settings
     from longwire.wire.listeners import LOOPBACK, Address
-    from longwire.workers.pool import WorkerPlan, WorkerPool
+    from longwire.workers.home import WorkerPlan
+    from longwire.workers.pool import WorkerPool
 
     tools = echo_tools(args)
     settings = replace(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from longwire.config.key import Key
+from longwire.config.keys import default_of
 from longwire.config.kinds import toml_value
 
 HEAD = "| key | default | option | variable | meaning |\n|---|---|---|---|---|\n"
@@ -12,7 +13,7 @@ HEAD = "| key | default | option | variable | meaning |\n|---|---|---|---|---|\n
 
 def row(key: Key) -> str:
     """The row that the page should have for a key."""
-    default = key.default_for({})
+    default = default_of(key, {})
     text = key.default_text or ("" if default is None else f"`{toml_value(key.kind.plain(default))}`")
     metavar = key.kind.metavar if not key.metavar else key.metavar
     taken = "" if key.kind.switch else f" {'|'.join(key.kind.choices) or metavar}"

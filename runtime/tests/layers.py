@@ -26,7 +26,7 @@ class Import(NamedTuple):
 
 
 class Layers:
-    """A package with the table of its rooms. What only the type checker reads doesn't count."""
+    """A package with the table of its rooms. What only the type checker reads counts in circles alone."""
 
     def __init__(self, source: Path, page: Path) -> None:
         self.source = source
@@ -57,7 +57,8 @@ class Layers:
         uses: dict[str, set[str]] = {}
         for path in sorted(self.source.rglob("*.py")):
             module = self._module_of(path)
-            uses[module] = {used for _, used in self._used(path)} - {module, self.package}
+            read = {used for node, _ in import_statements(path) for used in self._modules(node)}
+            uses[module] = read - {module, self.package}
         rooms = [room for room in self.table if room in _reaches(self.table, room)]
         return rooms + [module for module in uses if module in _reaches(uses, module)]
 

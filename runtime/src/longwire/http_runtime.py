@@ -68,8 +68,8 @@ async def http_runtime(
         )
         dispatch: Dispatcher | WorkerDispatch = Dispatcher(serving)
         if workers is not None:
-            dispatch = WorkerDispatch(serving.server, workers, counters, on_tools)
-            dispatch.on_notify, dispatch.patience = notify, serving.limits.send_timeout
+            patience = serving.limits.send_timeout
+            dispatch = WorkerDispatch(serving.server, workers, counters, notify, patience, on_tools)
             if cluster is not None:
                 workers.cluster = cluster.name
         dispatch.turn.gathers = True

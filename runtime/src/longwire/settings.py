@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
-from longwire.declared import declared
+from longwire.names import own_names
 from longwire.principals.rates import DEFAULT_RATE, Rate
 
 MEMORY: Final = "memory"  # the store of sessions that end with the process
@@ -58,14 +58,6 @@ class WireLimits:
             setattr(self, each.name, getattr(other, each.name))
 
 
-def _data() -> Path:
-    return declared().data_folder()
-
-
-def _prefix() -> str:
-    return declared().name
-
-
 @dataclass(frozen=True, slots=True)
 class Settings:
     """Limits and folders of the server. Each field is a key of config/keys.py, by which operators set it.
@@ -73,7 +65,7 @@ class Settings:
     A product's settings are a subclass with further fields.
     """
 
-    data: Path = field(default_factory=_data)
+    data: Path = field(default_factory=lambda: own_names().data_folder())
     grace: float = 5.0  # seconds that work may continue after SIGTERM
     calls: int = 256  # requests in flight, all clients together
     calls_each: int = 64  # requests in flight of one client
@@ -110,7 +102,7 @@ class Settings:
     cluster_node: str | None = None  # this node's label
     cluster_address: str | None = None  # http://HOST:PORT, where other nodes reach it
     cluster_secret_file: Path | None = None
-    cluster_prefix: str = field(default_factory=_prefix)  # of keys in Redis
+    cluster_prefix: str = field(default_factory=lambda: own_names().name)  # of keys in Redis
     method_workers: int = 0  # processes that run the methods; 0: this one does
     worker_command: str | None = None  # starts a worker of another program
     worker_sockets: tuple[str, ...] = ()  # of workers that somebody else runs
@@ -151,9 +143,3 @@ class Settings:
             linger=0.5,  # enough for the quick calls; a client that has gone needs no others
             **same,
         )
-
-
-def settings_type() -> type[Settings]:
-    """The class of the declared product's settings."""
-    made = declared().settings
-    return Settings if made is None else made()

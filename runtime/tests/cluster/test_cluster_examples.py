@@ -14,7 +14,8 @@ pytest.importorskip("redis", reason="the extra 'cluster' is not installed")
 
 from longwire.cluster.cluster_settings import check_address
 from longwire.cluster.redis_link import LABEL
-from longwire.config.effective import Effective, effective
+from longwire.config.effective import Effective
+from longwire.config.finding import effective
 from longwire.config.toml_file import parse_config
 from longwire.guard.oauth.resource_server import METADATA
 from longwire.server.start_checks import check_start

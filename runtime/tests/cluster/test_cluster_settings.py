@@ -11,7 +11,8 @@ import pytest
 pytest.importorskip("redis", reason="the extra 'cluster' is not installed")
 
 from longwire.cluster.cluster_settings import ClusterSettings
-from longwire.config.effective import Effective, as_json, as_toml, effective
+from longwire.config.effective import Effective
+from longwire.config.finding import as_json, as_toml, effective
 from longwire.errors import SettingsError
 from longwire.server.start_checks import check_start, start_warnings
 from longwire.wire.listeners import Address

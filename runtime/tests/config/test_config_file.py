@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from longwire.config.effective import effective
+from longwire.config.finding import effective
 from longwire.config.keys import keys, sections
 from longwire.config.toml_file import parse_config, read_config
 from longwire.errors import SettingsError

@@ -13,7 +13,8 @@ from typing import Any, cast
 import anyio
 import pytest
 
-from longwire.config.effective import Effective, effective
+from longwire.config.effective import Effective
+from longwire.config.finding import effective
 from longwire.errors import SettingsError
 from longwire.guard.access import Access
 from longwire.guard.grants import Scopes, granted

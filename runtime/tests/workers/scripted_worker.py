@@ -28,7 +28,8 @@ from longwire.sessions.registry import Sessions
 from longwire.settings import Settings, WireLimits
 from longwire.wire.serving import Serving
 from longwire.workers.dispatch import WorkerDispatch
-from longwire.workers.pool import WorkerPlan, WorkerPool
+from longwire.workers.home import WorkerPlan
+from longwire.workers.pool import WorkerPool
 from raw_http import HELLO
 
 Frame = dict[str, Any]
@@ -208,11 +209,11 @@ class WorkerCore:
         boundary = AskingRules().boundary("front")
         self.server.middleware[:] = [self.limits, boundary, NamesBadParams()]
         self.pool = WorkerPool(plan, self.counters.worker_events)
-        self.dispatch = WorkerDispatch(self.server, self.pool, self.counters)
         journal = open_journal(store, ttl=60.0, counters=self.counters)
         self.sessions = Sessions(limits, journal, self.counters)
-        self.dispatch.on_notify = self.sessions.notify_and_answer
-        self.dispatch.patience = limits.send_timeout
+        self.dispatch = WorkerDispatch(
+            self.server, self.pool, self.counters, self.sessions.notify_and_answer, limits.send_timeout
+        )
         self.timers = Timers()
         self.core = Streamable(
             Serving(self.server, limits, {}, Access()),

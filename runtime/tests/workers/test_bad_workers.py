@@ -14,7 +14,7 @@ from fake_responder import FakeResponder
 from longwire.contract.frames import MOST_VALUES
 from longwire.settings import WireLimits
 from longwire.workers import link, signs_of_life
-from longwire.workers.pool import WorkerPlan
+from longwire.workers.home import WorkerPlan
 from scripted_worker import (
     HELLO_BACK,
     Frame,

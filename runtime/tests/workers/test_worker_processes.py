@@ -19,7 +19,7 @@ import pytest
 from core_bench import call, reply_of
 from longwire.settings import WireLimits
 from longwire.workers import worker as worker_module
-from longwire.workers.pool import WorkerPlan
+from longwire.workers.home import WorkerPlan
 from longwire.workers.slot import Pauses
 from prepared_programs import Program
 from scripted_worker import WorkerCore, eventually
@@ -187,7 +187,8 @@ async def test_a_server_that_is_killed_leaves_no_worker(tmp_path: Path, words: t
     program = textwrap.dedent(f"""
         import asyncio
         from collections import Counter
-        from longwire.workers.pool import WorkerPlan, WorkerPool
+        from longwire.workers.home import WorkerPlan
+        from longwire.workers.pool import WorkerPool
 
         async def main():
             pool = WorkerPool(WorkerPlan({words!r}, 1), Counter())

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from acuity.agents.settings import AcuitySettings
-from longwire.config.effective import Source, as_json, as_toml, effective
+from longwire.config.effective import Source
+from longwire.config.finding import as_json, as_toml, effective
 from longwire.config.keys import keys, sections
 from longwire.errors import SettingsError
 from longwire.principals.rates import Rate

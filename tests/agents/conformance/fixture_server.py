@@ -36,7 +36,8 @@ from longwire.tasks.listen import Listen
 from longwire.wire.listeners import LOOPBACK, Address
 from longwire.worker.run import run_worker
 from longwire.worker.service import Introduction
-from longwire.workers.pool import WorkerPlan, WorkerPool
+from longwire.workers.home import WorkerPlan
+from longwire.workers.pool import WorkerPool
 
 
 def fixture_server(asking: AskingRules | None = None) -> Server[Any]:

@@ -18,7 +18,7 @@ from acuity.agents.standalone.main import standalone_server
 from acuity.models.choose import first_mismatch
 from acuity.scoring.request import SETTINGS
 from longwire.command.serve import option_groups
-from longwire.config.effective import effective
+from longwire.config.finding import effective
 from longwire.operations.metrics import OUTCOMES
 from longwire.operations.tracing import ENDPOINTS
 from longwire.work import Status

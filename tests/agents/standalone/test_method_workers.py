@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from acuity.agents.settings import SETTINGS_VARIABLE, settings_from, worker_environment
-from longwire.config.effective import Effective, effective
+from longwire.config.effective import Effective
+from longwire.config.finding import effective
 from longwire.errors import SettingsError
 from longwire.server.serve import ServeOptions
 from longwire.server.start_checks import check_start

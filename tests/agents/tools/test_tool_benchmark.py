@@ -9,7 +9,7 @@ import pytest
 
 from acuity.agents.tools import backends
 from acuity.devices import BACKENDS
-from longwire.config.effective import effective
+from longwire.config.finding import effective
 from scoring_room import Asked
 from vmaf_binary import make_binary
 

@@ -28,10 +28,10 @@ from longwire.admin.queries import (
 from longwire.admin.runtime_view import History, histories_together, runtime_document, workers_document
 from longwire.admin.sessions_view import asked_of_each, sessions_document, sessions_together, streams_document
 from longwire.admin.sources import Sources
-from longwire.declared import expected_errors
 from longwire.endpoints import Page
 from longwire.guard.access import Access
 from longwire.guard.tokens import Tokens
+from longwire.names import expected_errors
 from longwire.operations.observe import shown
 from longwire.principals.principal import Holders, Principal
 from longwire.text import note, quoted, shown_id

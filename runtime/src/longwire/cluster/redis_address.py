@@ -6,8 +6,8 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
-from longwire.declared import declared
 from longwire.errors import MissingExtra, SettingsError
+from longwire.names import own_names
 
 if TYPE_CHECKING:
     import redis
@@ -28,7 +28,7 @@ def check_redis_installed() -> None:
     if find_spec("redis") is None:
         raise MissingExtra(
             "the package 'redis' is missing, which several nodes need: "
-            f"pip install '{declared().package}[cluster]'"
+            f"pip install '{own_names().package}[cluster]'"
         )
 
 

@@ -17,12 +17,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from longwire.config.effective import Effective, as_json, as_toml, effective, failure_as_json
+from longwire.config.effective import Effective
+from longwire.config.finding import as_json, as_toml, effective, failure_as_json
 from longwire.config.key import Key, Problems
 from longwire.config.keys import GROUPS as KEY_GROUPS
-from longwire.config.keys import keys
-from longwire.declared import declared
+from longwire.config.keys import default_of, keys
 from longwire.errors import LongwireError, SettingsError, UsageError
+from longwire.names import own_names
 
 USAGE: Final = "[options]"  # there are dozens
 
@@ -43,7 +44,7 @@ class Once(argparse.Action):
 
 
 def _configuration() -> dict[str, dict[str, Any]]:
-    variable = declared().config_variable
+    variable = own_names().config_variable
     return {
         "--config": {
             "action": Once,
@@ -51,10 +52,7 @@ def _configuration() -> dict[str, dict[str, Any]]:
             "metavar": "FILE",
             "type": Path,
         },
-        "--check": {
-            "help": "print every setting and where it comes from, and stop",
-            "action": "store_true",
-        },
+        "--check": {"help": "print every setting and where it comes from, and stop", "action": "store_true"},
         "--json": {"help": "with --check: one JSON document", "action": "store_true"},
     }
 
@@ -65,7 +63,7 @@ def _argument(key: Key) -> dict[str, Any]:
     if kind.switch:
         return {"help": key.help, "dest": key.path, "action": "store_const", "const": True}
     told = f"{key.help}; may be repeated" if kind.many else key.help
-    default = key.default_for({})
+    default = default_of(key, {})
     if not kind.many and default is not None and not key.default_text:
         told += f" (default: {default:g})" if isinstance(default, float) else f" (default: {default})"
     taken: dict[str, Any] = {

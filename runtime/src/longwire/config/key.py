@@ -7,16 +7,14 @@ that field of Settings, which has its default.
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
 from longwire.config.kinds import Kind
-from longwire.declared import declared
 from longwire.errors import SettingsError
-from longwire.settings import settings_type
+from longwire.names import own_names
 
 _DERIVED: Final = "derived from the key"
 
@@ -84,20 +82,7 @@ class Key:
 
     @property
     def environment(self) -> str:
-        prefix = declared().prefix
+        prefix = own_names().prefix
         if self.variable == _DERIVED:
             return f"{prefix}{self.section}_{self.name}".upper()
-        return self.variable.format(prefix, token=declared().token_variable)
-
-    def default_for(self, environ: Mapping[str, str]) -> Any:
-        """The value that counts where nothing is set."""
-        if self.setting is None:
-            return self.default
-        field = next(one for one in dataclasses.fields(settings_type()) if one.name == self.setting)
-        made: Any = field.default_factory
-        if made is dataclasses.MISSING:
-            return field.default
-        if self.setting == "data":
-            product = declared()
-            return product.data_folder({k: v for k, v in environ.items() if k != product.data_variable})
-        return made()
+        return self.variable.format(prefix, token=own_names().token_variable)

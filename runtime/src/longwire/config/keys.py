@@ -5,6 +5,8 @@ Options and variables that were there before the file keep their names, which is
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import MISSING
 from functools import partial
 from typing import Any, Final
 
@@ -357,3 +359,14 @@ def keys() -> tuple[Key, ...]:
 def sections() -> tuple[str, ...]:
     """The sections of the file, in order."""
     return tuple(dict.fromkeys(key.section for key in keys()))
+
+
+def default_of(key: Key, environ: Mapping[str, str]) -> Any:
+    """The value that counts where a key is set nowhere."""
+    if key.setting is None:
+        return key.default
+    product = declared()
+    if key.setting == "data":
+        return product.data_folder({k: v for k, v in environ.items() if k != product.data_variable})
+    field = product.settings().__dataclass_fields__[key.setting]
+    return field.default if field.default_factory is MISSING else field.default_factory()

@@ -18,7 +18,6 @@ from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
-from longwire.declared import declared
 from longwire.errors import SettingsError
 from longwire.guard.auth_hook import AuthHook
 from longwire.guard.authentication import Authentication, Refusal
@@ -26,6 +25,7 @@ from longwire.guard.origins import Origins
 from longwire.guard.proxies import TrustedProxies
 from longwire.guard.refusal_lines import RefusalLines
 from longwire.guard.tokens import Tokens
+from longwire.names import own_names
 from longwire.principals.principal import PRINCIPAL, Principal
 from longwire.text import quoted
 from longwire.wire.http.request import CURRENT_ID, Handler, HeaderList, Request, Responder
@@ -141,7 +141,7 @@ class Access:
             if not self.authentication:
                 raise SettingsError(
                     f"'{address.host}' can be reached from other machines, which takes a token: set "
-                    f"token_file (--token-file FILE) or {declared().token_variable}, or listen on 127.0.0.1"
+                    f"token_file (--token-file FILE) or {own_names().token_variable}, or listen on 127.0.0.1"
                 )
             names |= {socket.gethostname(), address.host}
         if self.oauth is not None:

@@ -22,11 +22,11 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from mcp_types import INVALID_REQUEST
 
-from longwire.declared import declared
 from longwire.guard.auth_hook import AuthHook
 from longwire.guard.grants import Rejected, Undecided, Verdict
 from longwire.guard.refusal_lines import RefusalLines
 from longwire.guard.tokens import Tokens, bearer, digest, is_unguessable
+from longwire.names import own_names
 from longwire.principals.limits import BUSY
 from longwire.principals.principal import Principal
 from longwire.principals.rates import Allowances, Rate, whole_seconds
@@ -213,4 +213,4 @@ def neighbourhood(address: str) -> str:
 
 
 def _challenge() -> bytes:
-    return f'Bearer realm="{declared().name}"'.encode()
+    return f'Bearer realm="{own_names().name}"'.encode()

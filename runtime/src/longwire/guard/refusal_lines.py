@@ -17,8 +17,8 @@ from typing import Any, Final
 from opentelemetry.propagate import extract
 from opentelemetry.trace import SpanKind, StatusCode, get_tracer
 
-from longwire.declared import attribute, declared
 from longwire.foreign_json import parse_json
+from longwire.names import attribute, own_names
 from longwire.principals.rates import Allowances, Rate
 from longwire.text import note, shown_id
 from longwire.wire.http.request import Request
@@ -111,7 +111,7 @@ def _sentence(body: bytes) -> str:
 
 def _trace(request: Request, status: int, reason: str) -> None:
     """A span for a request that no method ran for; nothing, if nothing is traced."""
-    span = get_tracer(declared().name).start_span(
+    span = get_tracer(own_names().name).start_span(
         f"{request.method} {request.path}",
         extract(request.headers),
         SpanKind.SERVER,

@@ -31,9 +31,9 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Final
 
-from longwire.declared import declared
 from longwire.errors import SettingsError
 from longwire.guard.grants import GRANTS, NO_SCOPES, Scopes, granted
+from longwire.names import own_names
 from longwire.principals.principal import Holders, Principal
 from longwire.text import quoted, why_no_toml
 
@@ -256,7 +256,7 @@ def read_tokens(
 ) -> Tokens:
     """Read the tokens in the file, or else in the environment; raises SettingsError."""
     if path is None:
-        variable = variable or declared().token_variable
+        variable = variable or own_names().token_variable
         text = environ.get(variable)
         return Tokens() if text is None else parse_tokens(text, variable, scopes)
     try:

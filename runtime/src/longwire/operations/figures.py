@@ -14,7 +14,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 from prometheus_client.registry import Collector
 
 from longwire.counters import RuntimeCounters
-from longwire.declared import named
+from longwire.names import named
 from longwire.workers.worker import WorkerState
 
 if TYPE_CHECKING:
@@ -116,17 +116,9 @@ _COUNTERS: Final = (
         "Sessions that ended because their principal has no token any more",
     ),
     ("sessions_moved", "mcp_sessions_moved", "Sessions that another node took over"),
-    (
-        "sessions_taken_over",
-        "mcp_sessions_taken_over",
-        "Sessions of other nodes that go on at this one",
-    ),
+    ("sessions_taken_over", "mcp_sessions_taken_over", "Sessions of other nodes that go on at this one"),
     ("sessions_kicked", "mcp_sessions_kicked", "Sessions that an operator ended"),
-    (
-        "sessions_resumed",
-        "mcp_sessions_resumed",
-        "Sessions of an earlier process that were used again",
-    ),
+    ("sessions_resumed", "mcp_sessions_resumed", "Sessions of an earlier process that were used again"),
     ("messages_delivered", "mcp_messages_delivered", "Messages written to event streams"),
     ("messages_resumed", "mcp_messages_resumed", "Messages written again to clients that came back"),
     ("messages_dropped", "mcp_pending_dropped", "Waiting notifications that made room for others"),
@@ -154,9 +146,7 @@ def plain_counts(counters: RuntimeCounters) -> Iterator[tuple[str, int]]:
 
 
 def runtime_figures(
-    counters: RuntimeCounters,
-    sessions: Callable[[], Iterable[Session]] = tuple,
-    cluster: Nodes | None = None,
+    counters: RuntimeCounters, sessions: Callable[[], Iterable[Session]] = tuple, cluster: Nodes | None = None
 ) -> Iterator[Metric]:
     """The counters of a runtime, and its sessions at the moment."""
     for field, name, text in _COUNTERS:

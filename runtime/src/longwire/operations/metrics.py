@@ -24,7 +24,7 @@ from prometheus_client.exposition import choose_encoder
 from prometheus_client.registry import Collector
 
 from longwire.counters import RuntimeCounters
-from longwire.declared import declared, named
+from longwire.names import named, own_names
 from longwire.operations.figures import Figures, Latencies, labelled, runtime_figures, worker_figures
 from longwire.wire.http.request import Handler, HeaderList, Request, Responder
 from longwire.wire.http.routes import Routes, answer_text, for_methods
@@ -170,8 +170,8 @@ class Metrics:
         self._tools = frozenset(tools)
         ProcessCollector(registry=self.registry)
         PlatformCollector(registry=self.registry)
-        Info(named("build"), f"The version of {declared().title}", registry=self.registry).info(
-            {"version": declared().version}
+        Info(named("build"), f"The version of {own_names().title}", registry=self.registry).info(
+            {"version": own_names().version}
         )
         self._calls: dict[str, dict[str, int]] = {}  # by tool and outcome; only the event loop changes them
         self.registry.register(Figures(self._call_counts))

@@ -14,7 +14,7 @@ from mcp_types import INTERNAL_ERROR, CallToolResult
 from opentelemetry.trace import get_current_span
 from pydantic import ValidationError
 
-from longwire.declared import attribute
+from longwire.names import attribute
 from longwire.operations.logs import CALLS, CallLines, EndedCall, current_trace
 from longwire.operations.metrics import OUTCOMES, UNKNOWN, Metrics
 from longwire.operations.tracing import is_traced

@@ -19,7 +19,7 @@ from opentelemetry.context import attach, detach
 from opentelemetry.propagate import extract
 from opentelemetry.trace import ProxyTracerProvider, Span, Status, StatusCode, Tracer
 
-from longwire.declared import attribute, declared
+from longwire.names import attribute, own_names
 from longwire.wire.http.request import Request
 from longwire.wire.sdk_private import drop_request_spans
 from longwire.work import Job, Jobs
@@ -48,10 +48,10 @@ def configure_tracing(environ: Mapping[str, str] = os.environ) -> Callable[[], N
             "%s is set but traces can't be sent, '%s' is not installed: pip install '%s[otel]'",
             named,
             error.name,
-            declared().package,
+            own_names().package,
         )
         return _nothing
-    product = declared()
+    product = own_names()
     resource = Resource.create(
         {
             "service.name": environ.get("OTEL_SERVICE_NAME") or f"{product.name}-mcp",
@@ -117,7 +117,7 @@ class JobTracer:
     """
 
     def __init__(self, tracer: Tracer | None = None) -> None:
-        self._tracer = tracer or trace.get_tracer(declared().name, declared().version)
+        self._tracer = tracer or trace.get_tracer(own_names().name, own_names().version)
         self._open: dict[str, tuple[Span, Span]] = {}  # each with that of its phase: queued or running
 
     def watch(self, jobs: Jobs) -> Callable[[], None]:

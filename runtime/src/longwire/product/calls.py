@@ -17,7 +17,7 @@ from mcp.server.context import CallNext, HandlerResult, ServerMiddleware, Server
 from mcp.shared.exceptions import MCPError
 from pydantic import ValidationError
 
-from longwire.declared import declared, expected_errors
+from longwire.names import expected_errors, own_names
 from longwire.principals.limits import client_of
 from longwire.product.asking import AskingRules, InputNeeded, Questions
 from longwire.product.catalog import Arguments, Call, Context, Tool
@@ -204,7 +204,7 @@ async def perform(
     except InputNeeded:
         return questions.result()
     except expected_errors() as error:
-        return failed(declared().sentence(error, tool.name))
+        return failed(own_names().sentence(error, tool.name))
     except ArgumentError as error:
         return failed(str(error))
     except MCPError:

@@ -29,7 +29,8 @@ from longwire.product.calls import NamesBadParams
 from longwire.server.serve import ServeOptions
 from longwire.settings import Settings
 from longwire.work import NoJobs
-from longwire.workers.pool import WorkerPlan, WorkerPool
+from longwire.workers.home import WorkerPlan
+from longwire.workers.pool import WorkerPool
 from longwire.workers.private_folder import PrivateFolder
 
 _SECRET: Final = re.compile(

@@ -23,13 +23,13 @@ from longwire.cluster.cluster_node import ClusterNode
 from longwire.cluster.shared_rates import SharedAllowances
 from longwire.config.effective import Effective
 from longwire.counters import RuntimeCounters
-from longwire.declared import expected_errors
 from longwire.dispatch.draining import PATIENCE
 from longwire.endpoints import Endpoint, Http, Open, Stdio, open_endpoint
 from longwire.guard.access import Access
 from longwire.guard.grants import NO_SCOPES, Scopes
 from longwire.guard.tokens import TokenFile, Tokens
 from longwire.http_runtime import HttpRuntime, http_runtime
+from longwire.names import expected_errors
 from longwire.principals.limits import CallLimits
 from longwire.principals.principal import Kind
 from longwire.settings import MEMORY, Settings, WireLimits

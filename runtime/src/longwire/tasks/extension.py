@@ -18,7 +18,7 @@ from mcp.shared.inbound import MCP_NAME_HEADER, decode_header_value
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from longwire.declared import expected_errors
+from longwire.names import expected_errors
 from longwire.product.calls import perform
 from longwire.product.catalog import Answer, Call, Context, Tool
 from longwire.product.results import answer

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
 from mcp.shared.exceptions import MCPError
 from mcp_types import INTERNAL_ERROR
@@ -11,9 +11,6 @@ from mcp_types import INTERNAL_ERROR
 from longwire.contract.envelopes import ERROR_CLASSES, ErrorClass, Result
 from longwire.principals.limits import RETRY_AFTER, UNAVAILABLE
 from longwire.text import shortened
-
-if TYPE_CHECKING:
-    from longwire.workers.link import WorkerLink
 
 _LONGEST: Final = 300  # characters of a worker's sentence
 _LATER: Final[frozenset[str]] = frozenset({"worker_queue_full", "worker_queue_timeout"})
@@ -49,6 +46,17 @@ def told_by_worker(error_class: str, sentence: str) -> WorkerFailure:
 Outcome: TypeAlias = Result | WorkerFailure
 
 
+class Carrier(Protocol):
+    """The link that a call was sent on, as the call and its maker see it."""
+
+    label: str
+
+    def withdraw(self, call: WorkerCall, reason: str) -> None: ...
+    def respond(self, call: WorkerCall, jsonrpc: bytes) -> None: ...
+    def hold(self) -> None: ...
+    def release(self) -> None: ...
+
+
 class WorkerCall:
     """One request or notification of a client, as the pool and its links see it.
 
@@ -63,7 +71,7 @@ class WorkerCall:
         self.session_id: str | None = None
         self.endless = False  # it ends with its client, and takes as long as that does
         self.began = 0.0  # by the loop's clock: when it was queued, then when it was sent
-        self.link: WorkerLink | None = None  # the link that it was sent on
+        self.link: Carrier | None = None  # the link that it was sent on
         self.link_id = ""  # its id there
 
     def came(self, messages: list[dict[str, Any]]) -> None:

@@ -34,17 +34,16 @@ from longwire.contract.envelopes import LONGEST_STATE, Notify, NotifyOutcome, Re
 from longwire.contract.frames import FrameError
 from longwire.contract.writing import json_text
 from longwire.counters import RuntimeCounters
-from longwire.declared import declared
 from longwire.dispatch.dispatcher import TurnsEnd, continued
 from longwire.dispatch.exchange import Exchange, Notice
 from longwire.dispatch.fast_calls import composed, dumped
 from longwire.dispatch.session_exchange import HandshakeExchange
 from longwire.guard.refusal_lines import RefusalLines
+from longwire.names import own_names
 from longwire.principals.principal import Holders, Principal
 from longwire.product.allowlists import left
 from longwire.product.results import failure
 from longwire.sessions.session import Session
-from longwire.settings import WireLimits
 from longwire.text import quoted, shortened
 from longwire.wire.http.request import Request
 from longwire.wire.mcp_headers import HANDSHAKE
@@ -88,9 +87,14 @@ class WorkerDispatch:
         server: Server[Any],
         pool: WorkerPool,
         counters: RuntimeCounters,
+        notify: Notifier,
+        patience: float,
         on_tools: Callable[[Iterable[str]], None] | None = None,
     ) -> None:
-        """`server` has the middleware; its handlers are never called. `on_tools` is told names of tools."""
+        """`server` has the middleware; its handlers are never called. `on_tools` is told names of tools.
+
+        `patience`: seconds in which a client has to take what waits for it.
+        """
         self._on_tools = on_tools
         self._server = server
         self._pool = pool
@@ -102,8 +106,8 @@ class WorkerDispatch:
         self.turn = TurnsEnd()
         self._chain_of: list[ServerMiddleware[Any]] | None = None
         self._chain: CallNext = self._innermost
-        self.on_notify: Notifier = _nobody
-        self.patience = WireLimits().send_timeout
+        self._notifies = notify
+        self.patience = patience
         # A worker that is lost, or a queue that is full, fails many calls at once.
         self._lines = RefusalLines(one="%s", more="%d more call%s failed in workers, as was logged before")
         pool.on_notify = self._notify
@@ -305,11 +309,7 @@ class WorkerDispatch:
 
     async def _shaken(self) -> Outcome:
         """A worker's answer to a handshake: it may know no other method that says what it offers."""
-        params = {
-            "protocolVersion": LATEST_HANDSHAKE_VERSION,
-            "capabilities": {},
-            "clientInfo": _myself(),
-        }
+        params = {"protocolVersion": LATEST_HANDSHAKE_VERSION, "capabilities": {}, "clientInfo": _myself()}
         return await self._ask(_INITIALIZE, LATEST_HANDSHAKE_VERSION, params)
 
     async def _ask(self, method: str, version: str, params: dict[str, Any]) -> Outcome:
@@ -340,7 +340,7 @@ class WorkerDispatch:
                 self._counters.worker_events[_LOST[outcome]] += 1
             answer(outcome)
 
-        work = self.on_notify(notify.session_id, payloads, answered)
+        work = self._notifies(notify.session_id, payloads, answered)
         try:
             step = work.send(None)
         except StopIteration:
@@ -369,10 +369,6 @@ def _context(
     )
 
 
-async def _nobody(to: str | None, payloads: list[bytes], answer: Callable[[NotifyOutcome], None]) -> None:
-    answer("failed")
-
-
 def _offered(params: Mapping[str, Any] | None) -> str:
     """The version that the runtime would agree on: the client's, or else the latest."""
     asked = (params or {}).get("protocolVersion")
@@ -380,7 +376,7 @@ def _offered(params: Mapping[str, Any] | None) -> str:
 
 
 def _myself() -> dict[str, Any]:
-    return {"name": declared().name, "version": declared().version}
+    return {"name": own_names().name, "version": own_names().version}
 
 
 def _unknown(name: object) -> str:

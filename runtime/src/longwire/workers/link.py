@@ -11,18 +11,16 @@ import logging
 from collections import deque
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from longwire.contract import envelopes, writing
 from longwire.contract.envelopes import CONTRACT, Notify, Pong, WorkerHello
 from longwire.contract.frames import FrameConnection, FrameError
 from longwire.contract.reading import from_worker
-from longwire.declared import declared
+from longwire.names import own_names
 from longwire.workers.call import Outcome, WorkerCall, WorkerFailure, told_by_worker
+from longwire.workers.home import OnLost, WorkersHome
 from longwire.workers.signs_of_life import DOUBT_SECONDS, PONG_SECONDS, SignsOfLife
-
-if TYPE_CHECKING:
-    from longwire.workers.worker import Worker
 
 logger: Final = logging.getLogger(__name__)
 
@@ -35,13 +33,15 @@ _BROKEN: Final = "the program that ran this call sent what can't be used, and wa
 class WorkerLink(FrameConnection):
     """The runtime's end of a connection to one worker."""
 
-    def __init__(self, worker: Worker) -> None:
+    def __init__(self, home: WorkersHome, label: str, lost: OnLost, leaves: Callable[[str], None]) -> None:
+        """`leaves` is told why the worker takes no more calls."""
         super().__init__()
-        self.label = worker.label
-        self._worker: Worker = worker
-        self._home = worker.home
-        self._plan = worker.home.plan
-        self._counters = worker.home.counters
+        self.label = label
+        self._home = home
+        self._lost = lost
+        self._leaves = leaves
+        self._plan = home.plan
+        self._counters = home.counters
         self._frames: deque[envelopes.FromWorker] = deque()  # received, and waiting while the link is held
         self._holds = 0  # how many callers hold it, so that no more is read
         self._calls: dict[str, WorkerCall] = {}  # in the order in which they were sent
@@ -178,7 +178,8 @@ class WorkerLink(FrameConnection):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
         self.life.heard = self._loop.time()
-        self.write(writing.runtime_hello(declared().name, declared().version, self.label, self._home.cluster))
+        own = own_names()
+        self.write(writing.runtime_hello(own.name, own.version, self.label, self._home.cluster))
         self._look_later()
 
     def data_received(self, data: bytes) -> None:
@@ -239,7 +240,7 @@ class WorkerLink(FrameConnection):
         calls, self._calls = self._calls, {}
         self._owed.clear()
         self.idle.set()
-        self._worker.lost(failure, is_end)
+        self._lost(failure, is_end)
         told = failure._replace(detail=f"worker {self.label} is lost: {failure.logged}")
         for call in calls.values():
             try:
@@ -393,5 +394,5 @@ _EVENTS: Final[Mapping[type, Callable[[WorkerLink, Any], None]]] = {
     envelopes.CloseStream: lambda link, found: link._came(found.id, [{"close": found.stream}]),
     Notify: WorkerLink._notify,
     Pong: WorkerLink._pong,
-    envelopes.Bye: lambda link, found: link._worker.leaves(found.reason),
+    envelopes.Bye: lambda link, found: link._leaves(found.reason),
 }

@@ -11,17 +11,15 @@ import asyncio
 import contextlib
 import logging
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Final, TypeAlias
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final
 
 from longwire.contract import writing
-from longwire.contract.envelopes import Notify, NotifyOutcome, SessionEnd
-from longwire.settings import WorkerAffinity
+from longwire.contract.envelopes import SessionEnd
 from longwire.wire.tasks import RunningTasks
 from longwire.workers.call import WorkerCall, WorkerFailure
+from longwire.workers.home import OnNotify, OnOutput, WorkerPlan
 from longwire.workers.private_folder import PrivateFolder
-from longwire.workers.signs_of_life import PING_SECONDS, SILENT_SECONDS
 from longwire.workers.slot import Slot
 from longwire.workers.worker import Worker, WorkerStatus, waited
 
@@ -31,38 +29,12 @@ _FIRST_START: Final = 20.0  # seconds in which calls wait for the first worker, 
 _STOPPING: Final = "the server is stopping, and has ended this call: call again later"
 _LOOK: Final = 0.5  # seconds between two looks at the queue, at most
 _SESSIONS: Final = 100_000  # that are remembered as bound to a worker
-# Takes messages outside of calls and reports the outcome; a future that it returns ends when it has room.
-OnNotify: TypeAlias = Callable[[Notify, Callable[[NotifyOutcome], None]], asyncio.Future[None] | None]
-
-
-@dataclass(frozen=True, slots=True)
-class WorkerPlan:
-    """The workers that a server has, and the limits they are held to."""
-
-    command: tuple[str, ...] | None = None  # starts one
-    count: int = 0  # of started ones
-    sockets: tuple[str, ...] = ()  # of workers that somebody else runs
-    queue: int = 256  # calls that may wait
-    queue_seconds: float = 10.0
-    call_seconds: float = 900.0
-    silent_seconds: float = SILENT_SECONDS
-    ping_seconds: float = PING_SECONDS
-    max_requests: int = 0  # after which a worker is replaced; 0: never
-    affinity: WorkerAffinity = "auto"
-    environment: Mapping[str, str] = field(default_factory=dict)  # variables of started ones
-    inherited: Mapping[str, str] | None = None  # what else they have; None: all variables of this process
 
 
 class WorkerPool:
     """Gives calls to workers, and keeps a worker in each place."""
 
-    def __init__(
-        self,
-        plan: WorkerPlan,
-        counters: Counter[str],
-        on_output: Callable[[str, bytes], None] | None = None,
-    ) -> None:
-        """`on_output` is given what started workers print."""
+    def __init__(self, plan: WorkerPlan, counters: Counter[str], on_output: OnOutput | None = None) -> None:
         self.plan = plan
         self.counters = counters
         self.on_output = on_output

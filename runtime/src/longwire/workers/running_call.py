@@ -12,7 +12,7 @@ import logging
 from collections import deque
 from collections.abc import Coroutine, Generator
 from contextvars import copy_context
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, Protocol
 
 from mcp.server.connection import Connection
 from mcp.shared.exceptions import MCPError
@@ -24,17 +24,22 @@ from longwire.dispatch.dispatcher import continued
 from longwire.dispatch.exchange import Exchange
 from longwire.dispatch.fast_calls import dumped
 from longwire.sessions.sending import TOO_MUCH, Overrun
-from longwire.workers.call import Outcome, WorkerCall, WorkerFailure
-from longwire.workers.link import WorkerLink
-
-if TYPE_CHECKING:
-    from longwire.workers.dispatch import WorkerDispatch
+from longwire.workers.call import Carrier, Outcome, WorkerCall, WorkerFailure
 
 logger: Final = logging.getLogger(__name__)
 
 _CANCELLED: Final = "notifications/cancelled"
 MOST_WAITING: Final = 256  # messages of one call that wait here; more are not read from its worker
 _STALLED: Final = 1.0  # seconds in which a client takes nothing, after which its worker is read again
+
+
+class CallHome(Protocol):
+    """What begins calls, as one of them sees it."""
+
+    patience: float  # seconds in which a client has to take what waits for it
+
+    def flooded(self, call: RunningCall) -> None: ...
+    def over(self, call: RunningCall) -> None: ...
 
 
 class RunningCall(WorkerCall):
@@ -59,7 +64,7 @@ class RunningCall(WorkerCall):
         "work",
     )
 
-    def __init__(self, home: WorkerDispatch, exchange: Exchange, connection: Connection) -> None:
+    def __init__(self, home: CallHome, exchange: Exchange, connection: Connection) -> None:
         super().__init__()
         self._home = home
         self.exchange = exchange
@@ -73,7 +78,7 @@ class RunningCall(WorkerCall):
         self._inbox: deque[dict[str, Any]] = deque()  # messages that the client has not been sent
         self._busy = False  # with a message that has to wait
         self._since = 0.0  # when it began to wait
-        self._held: WorkerLink | None = None  # is not read until there is room for more
+        self._held: Carrier | None = None  # is not read until there is room for more
         self._timer: asyncio.TimerHandle | None = None
         self._asking: set[asyncio.Future[None]] = set()
         self._questions: dict[str, asyncio.Task[None]] = {}  # to the client, by the worker's ids

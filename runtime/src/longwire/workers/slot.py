@@ -9,12 +9,10 @@ import asyncio
 import logging
 import time
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from longwire.workers.home import WorkersHome
 from longwire.workers.worker import SOUND_SECONDS, Worker, WorkerState, WorkerStatus, waited
-
-if TYPE_CHECKING:
-    from longwire.workers.pool import WorkerPool
 
 logger: Final = logging.getLogger(__name__)
 
@@ -28,7 +26,7 @@ _HOPELESS: Final = 3  # failed starts in a row
 class Slot:
     """A place for one worker at a time, and those that still finish their calls there."""
 
-    def __init__(self, home: WorkerPool, label: str, external: str | None = None) -> None:
+    def __init__(self, home: WorkersHome, label: str, external: str | None = None) -> None:
         """`external` is the socket of a worker that somebody else runs."""
         self._home = home
         self.label = label

@@ -8,16 +8,14 @@ import logging
 import signal
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from longwire.contract.envelopes import command_with_socket, worker_environment
 from longwire.supervised_process import SupervisedProcess
 from longwire.text import one_line, shortened
 from longwire.workers.call import WorkerCall, WorkerFailure
+from longwire.workers.home import WorkersHome
 from longwire.workers.link import WorkerLink
-
-if TYPE_CHECKING:
-    from longwire.workers.pool import WorkerPool
 
 logger: Final = logging.getLogger(__name__)
 
@@ -61,7 +59,7 @@ async def waited(event: asyncio.Event, seconds: float) -> bool:
 class Worker:
     """One start of a worker, or one connection to a worker that somebody else runs."""
 
-    def __init__(self, home: WorkerPool, label: str, socket: str, *, external: bool) -> None:
+    def __init__(self, home: WorkersHome, label: str, socket: str, *, external: bool) -> None:
         """`external`: somebody else runs it; others are started by the pool's command."""
         self.home = home
         self.label = label
@@ -76,7 +74,7 @@ class Worker:
         self.sessions = 0  # sessions bound to it
         self._finishing = False
         self._cut_off = False  # it has closed its connection, and may be about to end
-        self.link = WorkerLink(self)
+        self.link = WorkerLink(home, label, self.lost, self.leaves)
         self._process: SupervisedProcess | None = None
         plan, on_output = home.plan, home.on_output
         if not external and plan.command is not None:

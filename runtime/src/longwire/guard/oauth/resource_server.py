@@ -20,12 +20,12 @@ from urllib.parse import quote, urlsplit
 import pydantic_core
 from mcp.server.auth.provider import AccessToken, TokenVerifier
 
-from longwire.declared import declared
 from longwire.errors import SettingsError
 from longwire.guard.grants import NO_SCOPES, Rejected, Scopes, Undecided
 from longwire.guard.oauth.jwt_verifier import JwtVerifier, Verifier
 from longwire.guard.oauth.key_sources import checked_url, key_source
 from longwire.guard.tokens import digest
+from longwire.names import own_names
 from longwire.principals.principal import Principal
 from longwire.wire.http.request import Handler, HeaderList, Request, Responder
 from longwire.wire.http.routes import JSON, for_methods
@@ -166,7 +166,7 @@ class ResourceServer:
         """The WWW-Authenticate header of a refusal; the scopes are those to ask for, all if not given."""
         wanted = " ".join(self._supported if scopes is None else scopes)
         said = {
-            "realm": declared().name,
+            "realm": own_names().name,
             "error": error,
             "error_description": description,
             "scope": wanted,
@@ -195,7 +195,7 @@ class ResourceServer:
             "resource": self._resource,
             "authorization_servers": [self._issuer],
             "bearer_methods_supported": ["header"],
-            "resource_name": declared().title,
+            "resource_name": own_names().title,
         }
         if self._supported:
             document["scopes_supported"] = list(self._supported)
