@@ -30,3 +30,7 @@
     X(Ssimulacra2, ssimulacra2) \
     X(Vif, vif) \
     X(Xpsnr, xpsnr)
+
+// The families whose kernels take dot products of words (dot2 in simd/): the set that has an instruction for them
+// compiles these alone, and shares all others with the set before it.
+#define ACUITY_DOT_FAMILIES(X) X(Adm, adm) X(Motion, motion) X(Vif, vif)

@@ -8,7 +8,17 @@
 namespace acuity::ACUITY_ISA {
 
 #define ACUITY_EXTERN(Type, name) extern const Type##Kernels name##_kernels;
+#if defined(ACUITY_ISA_AVX512VNNI)
+}
+namespace acuity::avx512 {
 ACUITY_FAMILIES(ACUITY_EXTERN)
+}
+namespace acuity::ACUITY_ISA {
+using namespace avx512;  // a family declared here hides avx512's
+ACUITY_DOT_FAMILIES(ACUITY_EXTERN)
+#else
+ACUITY_FAMILIES(ACUITY_EXTERN)
+#endif
 #undef ACUITY_EXTERN
 
 const Kernels kernels = {
