@@ -11,10 +11,11 @@ from mcp.shared.exceptions import MCPError
 
 from asking_client import NAME
 from asking_ground import ABLE, Asking, heard, reply
-from core_bench import call, running, until
+from core_bench import call, running
 from fake_journal import FakeJournal
 from longwire.product.catalog import Answer, Call
 from longwire.settings import WireLimits
+from waiting import until
 
 SHORT = {"role": "assistant", "content": {"type": "text", "text": "short"}, "model": "m"}
 

@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 
-from core_bench import CoreClient, Running, call, running, until
+from core_bench import CoreClient, Running, call, running
 from fake_responder import FakeResponder
 from longwire.principals.principal import Holders, Principal
 from longwire.principals.rates import parse_rate
 from longwire.settings import Settings
 from transport_bench import Bench
+from waiting import until
 
 ALICE = Principal.of_token("alice")
 BOB = Principal.of_token("bob", tools=frozenset({"echo", "st*"}))

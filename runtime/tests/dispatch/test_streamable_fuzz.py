@@ -9,11 +9,12 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from core_bench import BOB, CoreClient, Running, call, modern, running, until
+from core_bench import BOB, CoreClient, Running, call, modern, running
 from fake_responder import FakeResponder
 from longwire.settings import WireLimits
 from raw_http import ACCEPT, HELLO
 from transport_bench import run
+from waiting import until
 
 _IDS = st.sampled_from([0, 1, "1", 7, "a", None, True, 1.5, -3])
 _TOOLS = st.sampled_from(

@@ -11,11 +11,12 @@ from typing import Any
 import mcp_types as types
 import pytest
 
-from core_bench import BOB, EVENTS_FIRST, CoreBench, CoreClient, Running, call, reply_of, running, until
+from core_bench import BOB, EVENTS_FIRST, CoreBench, CoreClient, Running, call, reply_of, running
 from fake_journal import FakeJournal
 from longwire.product.catalog import Answer, Call, Catalog, Tool
 from longwire.settings import Settings, WireLimits
 from raw_http import HELLO
+from waiting import until
 
 
 async def test_a_session_is_only_for_who_began_it(served: Running) -> None:

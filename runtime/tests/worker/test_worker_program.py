@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import os
 import signal
@@ -14,6 +13,7 @@ import pytest
 
 from longwire.contract.check.probe import Probe
 from longwire.contract.check.run import CASES, check_worker, started
+from waiting import until
 from worker_ground import EXAMPLE, example, served
 
 _APP = """
@@ -65,8 +65,7 @@ async def test_a_worker_ends_with_its_parent(tmp_path: Path) -> None:
     assert parent.stdout is not None
     worker = int(parent.stdout.readline())
     try:
-        while not socket.exists():
-            await asyncio.sleep(0.01)
+        await until(socket.exists)
         probe = await Probe.connect(socket, 10)
         await probe.greet()
         parent.kill()
