@@ -74,23 +74,6 @@ async def test_ending_a_session_stops_its_work(served: Running) -> None:
     assert client.send("DELETE").status == client.post(call(9)).status == 404
 
 
-async def test_a_session_that_nobody_uses_ends_with_its_work() -> None:
-    async with running(WireLimits(idle_timeout=10)) as served:
-        client = served.client.begin()
-        answer = client.post(call(7, "wait"), EVENTS_FIRST)
-        await served.bench.started.reaches()
-        served.now += 9
-        answer.drop()
-        served.now += 9
-        served.sessions.sweep()
-        assert len(served.sessions) == 1
-        served.now += 1
-        served.sessions.sweep()
-        assert len(served.sessions) == 0
-        await served.bench.cancelled.reaches()
-        assert client.post(call(8)).status == 404
-
-
 async def test_a_full_table_makes_room_by_ending_an_idle_session() -> None:
     async with running(WireLimits(max_sessions=2, safe_idle=0)) as served:
         idle, busy = served.client.begin(), served.client.begin()

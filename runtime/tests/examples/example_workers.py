@@ -6,7 +6,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -16,6 +15,7 @@ from typing import Final
 import anyio
 import pytest
 
+from prepared_programs import starter
 from waiting import until
 
 ROOT: Final = Path(__file__).parents[2]
@@ -62,7 +62,7 @@ def _tsx() -> str:
 
 def python() -> list[str]:
     """The command of the Python worker, whose contract's side has tests of its own."""
-    return [sys.executable, "-P", str(WORKERS / "python" / "worker.py")]
+    return [*starter(), str(WORKERS / "python" / "worker.py")]
 
 
 COMMANDS: Final = {"php": php, "typescript": typescript}

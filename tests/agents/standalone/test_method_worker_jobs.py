@@ -22,6 +22,10 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProductServer]:
     with product_server(
         folder, "--http", "0", "--method-workers", "2", "--workers", "1", "--grace", "0"
     ) as running:
+        for label in ("w1", "w2"):
+            running.line(
+                lambda line, label=label: (line.get("event"), line.get("worker")) == ("worker_ready", label)
+            )
         yield running
 
 
