@@ -47,7 +47,7 @@ bench-embedded: $(INSTALLED)  ## what a server inside a measurement costs it
 	$(BIN)/python bench/embedded.py
 
 soak: $(INSTALLED)  ## 15 minutes of mixed load on two nodes with workers while parts of them are ended, then bursts (redis-server, nginx)
-	PYTHONPATH=tests:tests/agents:runtime/tests:runtime/tests/cluster $(BIN)/python tests/agents/soak/soak.py
+	PYTHONPATH=tests:tests/agents:runtime/tests:runtime/tests/cluster:runtime/tests/dispatch $(BIN)/python tests/agents/soak/soak.py
 
 conformance: $(INSTALLED)  ## the official MCP suite at both eras, the tasks extension, the inspector, TypeScript clients
 	$(BIN)/python tests/agents/conformance/run.py

@@ -9,11 +9,7 @@ import mcp_types as types
 from longwire.product.catalog import Answer, Call
 
 NAME: Final = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
-AGE: Final = {
-    "type": "object",
-    "properties": {"age": {"type": "integer", "minimum": 0}},
-    "required": ["age"],
-}
+AGE: Final = {"type": "object", "properties": {"age": {"type": "integer", "minimum": 0}}, "required": ["age"]}
 
 
 class Person:

@@ -16,6 +16,8 @@ from typing import Any
 
 import anyio
 
+from waiting import until
+
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 SECONDS = 90.0  # for what should take one; the machine may be busy
 _OPTIONS = (
@@ -58,8 +60,8 @@ class Chromium:
         self._problems: dict[str, list[str]] = {}  # of the sessions that a page has
 
     @asynccontextmanager
-    async def page(self) -> AsyncIterator[DevTools]:
-        """An empty page that shares nothing with earlier ones, until the block ends."""
+    async def page(self, *, strict: bool = True) -> AsyncIterator[DevTools]:
+        """An empty page that shares nothing with earlier ones; of a strict one nothing may be stopped."""
         loop = asyncio.get_running_loop()
         loop.add_reader(self._read, self._hear)
         try:
@@ -70,6 +72,9 @@ class Chromium:
                 await page.send("Page.addScriptToEvaluateOnNewDocument", source=_WATCH)
                 await page.send("Emulation.setFocusEmulationEnabled", enabled=True)
                 yield page
+                if strict:
+                    assert await page.value("window.stopped ?? []") == []
+                    assert page.problems == []
             finally:
                 with anyio.move_on_after(SECONDS, shield=True):
                     await self.send("Target.disposeBrowserContext", browserContextId=context)
@@ -143,12 +148,15 @@ class DevTools:
 
     async def frame(self, url: str) -> DevTools:
         """The frame of another site in the page, whose address begins so; its problems are the page's."""
-        while True:
+
+        async def target() -> str | None:
             for one in (await self._browser.send("Target.getTargets"))["targetInfos"]:
                 ours = one["type"] == "iframe" and one.get("browserContextId") == self._context
                 if ours and one["url"].startswith(url):
-                    return await self._browser.attach(one["targetId"], self._context, self.problems)
-            await asyncio.sleep(0.02)
+                    return str(one["targetId"])
+            return None
+
+        return await self._browser.attach(await until(target, SECONDS), self._context, self.problems)
 
     async def go(self, url: str) -> None:
         """Leave the document for another; what is asked after this is asked of the new one."""

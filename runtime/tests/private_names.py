@@ -13,9 +13,7 @@ from longwire.wire.sdk_private import MEMBERS
 
 _KNOWN = {member.name for member in MEMBERS}
 # Classes of other packages that classes of ours are derived from, by the name they are imported as.
-BASES = {
-    "Server": "mcp.server.lowlevel",
-}
+BASES = {"Server": "mcp.server.lowlevel"}
 PRIVATE = re.compile(r"_[a-z]\w*")
 # What a file has that uses a private name; most have none of it, and needn't be parsed.
 SIGN = re.compile(rf"(?<!\bself)(?<!\bcls)\._[a-z]|\bfrom \S*\b_[a-z]|\b({'|'.join(BASES)})\b")

@@ -17,6 +17,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.server.lowlevel import Server
 from mcp.shared.message import SessionMessage
 
+from asking_client import interview
 from longwire.counters import RuntimeCounters
 from longwire.endpoints import Endpoint, Http, Open, Uds, open_endpoint
 from longwire.guard.access import Access
@@ -32,16 +33,6 @@ from longwire.wire.serving import Serving
 ERAS = ["legacy", "2026-07-28"]
 LOCAL = Address("127.0.0.1", 0)
 SECONDS = 30.0  # for what should take an instant; only a broken server takes longer
-
-
-def run(test: Callable[[], Coroutine[Any, Any, None]]) -> None:
-    """Run a test's coroutine, and fail rather than hang."""
-
-    async def limited() -> None:
-        with anyio.fail_after(SECONDS):
-            await test()
-
-    anyio.run(limited)
 
 
 class Bench:
@@ -63,6 +54,7 @@ class Bench:
             Tool("turns", "Turns", "Lets others have many turns.", nothing, self._turns),
             Tool("steps", "Steps", "Tells of three steps.", nothing, self._steps),
             Tool("shout", "Shout", "Says a lot that nobody asked for.", nothing, self._shout),
+            Tool("interview", "Interview", "Asks the client.", nothing, interview),
         ]
         return Catalog(tools=tools)
 

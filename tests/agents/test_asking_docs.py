@@ -7,7 +7,6 @@ import re
 from pathlib import Path
 from typing import Any
 
-import anyio
 import pytest
 from mcp import Client
 
@@ -23,20 +22,17 @@ NOT_ASKING = {"progress"}
 
 
 @pytest.mark.parametrize("era", ["legacy", "2026-07-28"])
-def test_the_example_works(era: str) -> None:
+async def test_the_example_works(era: str) -> None:
     (program,) = re.findall(r"```python\n(.*?)```", SECTION, re.DOTALL)
     names: dict[str, Any] = {}
     exec(program, names)
     tool = Tool("suggest", "Suggest", "Asks.", {"type": "object", "properties": {}}, names["suggest"])
     person = Person(target=93)
-
-    async def main() -> Any:
-        server = build_server(Catalog(tools=[tool]), name="t", version="1")
-        async with Client(server, mode=era, **person.callbacks) as client:
-            return (await client.call_tool("suggest", {})).structured_content
-
     words = "Which x264 settings reach VMAF 93? One line."
-    assert anyio.run(main)["suggestion"]["text"] == f"about {words}"
+    server = build_server(Catalog(tools=[tool]), name="t", version="1")
+    async with Client(server, mode=era, **person.callbacks) as client:
+        told = await client.call_tool("suggest", {})
+        assert told.structured_content["suggestion"]["text"] == f"about {words}"
     assert person.asked == ["Which VMAF should the encode reach?", f"{words}|You know video encoders.|200"]
 
 

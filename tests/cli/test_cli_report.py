@@ -8,13 +8,12 @@ import signal
 from pathlib import Path
 from typing import Any
 
-import anyio
 import pytest
 
 from acuity.cli.main import main
 from acuity.cli.vmaf import main as vmaf
 from acuity.frames.request import WorstProgress
-from devtools import BROWSER, Chromium
+from devtools import DevTools
 from scoring_clips import y4m
 
 HOSTILE = "</script><script>window.stopped = ['ran']</script>\"'\u202e"
@@ -101,27 +100,20 @@ def test_reports_say_their_command(clips: list[str], tmp_path: Path) -> None:
     assert shlex.split(json.loads(Path(path).read_text())["acuity"]["command"]) == ["vmaf", *words]
 
 
-@pytest.mark.skipif(BROWSER is None, reason="neither chromium nor google-chrome is installed here")
-def test_pages_open_in_a_browser(clips: list[str], tmp_path: Path, chromium: Chromium) -> None:
+async def test_pages_open_in_a_browser(clips: list[str], tmp_path: Path, page: DevTools) -> None:
     scored, hostile, empty = (tmp_path / f"{name}.html" for name in ("scored", "hostile", "empty"))
     assert main(["score", *clips, "-q", "-o", str(scored)]) == 0
     assert main(["report", str(_old(tmp_path / "old.json", HOSTILE)), "-o", str(hostile)]) == 0
     (tmp_path / "none.json").write_text('{"frames": []}')
     assert main(["report", str(tmp_path / "none.json"), "-o", str(empty)]) == 0
 
-    async def look() -> None:
-        with anyio.fail_after(240):
-            async with chromium.page() as page:
-                for file in (scored, hostile, empty):
-                    await page.go(file.as_uri())
-                    await page.until("document.body?.dataset.ready === 'true'")
-                    assert await page.value("window.stopped ?? []") == []
-                    if file is hostile:
-                        shown = await page.value("document.querySelector('h1').textContent")
-                        assert shown == "script>\"'\\u202e"  # the last part of the path
-                assert page.problems == []
-
-    anyio.run(look)
+    for file in (scored, hostile, empty):
+        await page.go(file.as_uri())
+        await page.until("document.body?.dataset.ready === 'true'")
+        assert await page.value("window.stopped ?? []") == []
+        if file is hostile:
+            shown = await page.value("document.querySelector('h1').textContent")
+            assert shown == "script>\"'\\u202e"  # the last part of the path
 
 
 # ---- --pictures: the worst frames in the pages of `acuity score` and `acuity report` ----

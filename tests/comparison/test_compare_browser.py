@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
 from axe import RUN, axe_script
 
 import acuity
@@ -16,13 +15,9 @@ from acuity.comparison.tables import ranking_table
 from acuity.report.page.page_document import RatePoint, Rates
 from acuity.report.tables import Table
 from acuity.scoring.request import Request
-from devtools import BROWSER, DevTools
+from devtools import DevTools
 from scoring_clips import container, y4m
 
-pytestmark = [
-    pytest.mark.skipif(BROWSER is None, reason="neither chromium nor google-chrome is installed here"),
-    pytest.mark.anyio,
-]
 RANKING = """[...document.querySelectorAll('#first-tables tbody tr')].map(
   (row) => [...row.cells].map((cell) => cell.innerText))"""
 FRAME = """[...document.querySelectorAll('.frame-box tbody tr')].map(

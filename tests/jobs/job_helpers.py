@@ -15,9 +15,9 @@ from typing import Any, Final
 import job_tasks
 from acuity.errors import JobError
 from acuity.jobs.service import JobOutcome, Jobs, JobsConfig
-from longwire.work import JobSpec, Progress
+from longwire.work import Job, JobSpec, Progress
 
-PATIENCE: Final = 20.0  # seconds until a test that waits for something gives up
+PATIENCE: Final = 60.0  # seconds until a test that waits for something gives up
 
 TASKS: Final = {
     name: f"job_tasks:{name}"
@@ -36,32 +36,19 @@ def spec(task: str, time_limit: float | None = None, **payload: Any) -> JobSpec:
     return JobSpec(task, payload, tool=f"{task}_tool", title=f"{task} it", time_limit=time_limit)
 
 
-def on_loop(test: Callable[..., Awaitable[None]]) -> Callable[..., None]:
-    """A test that is a coroutine, on a loop of its own, with an end."""
-
-    @functools.wraps(test)
-    def run(*arguments: Any, **named: Any) -> None:
-        async def main() -> None:
-            await asyncio.wait_for(test(*arguments, **named), 3 * PATIENCE)
-
-        asyncio.run(main())
-
-    return run
-
-
-def with_jobs(**changes: Any) -> Callable[[Callable[..., Awaitable[None]]], Callable[..., None]]:
+def with_jobs(**changes: Any) -> Callable[[Callable[..., Awaitable[None]]], Callable[..., Awaitable[None]]]:
     """A test that is a coroutine and is given a running service, as its first argument."""
 
-    def decorate(test: Callable[..., Awaitable[None]]) -> Callable[..., None]:
+    def decorate(test: Callable[..., Awaitable[None]]) -> Callable[..., Awaitable[None]]:
+        @functools.wraps(test)
         async def run(*arguments: Any, **named: Any) -> None:
             async with Jobs(config(**changes)) as jobs:
                 await test(jobs, *arguments, **named)
 
-        found = on_loop(functools.update_wrapper(run, test))
         known = inspect.signature(test)
         parameters = list(known.parameters.values())[1:]
-        found.__signature__ = known.replace(parameters=parameters)  # type: ignore[attr-defined]
-        return found
+        run.__signature__ = known.replace(parameters=parameters)  # type: ignore[attr-defined]
+        return run
 
     return decorate
 
@@ -91,6 +78,31 @@ class Heard:
         async with self._more:
             await asyncio.wait_for(self._more.wait_for(lambda: message in self.messages), PATIENCE)
         return next(progress for progress in self.all if progress.message == message)
+
+
+class Changes:
+    """A listener to changes of jobs that can be waited for."""
+
+    def __init__(self) -> None:
+        self.all: list[tuple[str, str]] = []
+        self._more = asyncio.Event()
+
+    def __call__(self, job: Job) -> None:
+        self.all.append((job.id, job.status))
+        self._more.set()
+
+    async def any(self, status: str) -> str:
+        """The id of the first job that has come to the status."""
+        while not (found := [id for id, its in self.all if its == status]):
+            self._more.clear()
+            await self._more.wait()
+        return found[0]
+
+    async def until(self, id: str, status: str) -> None:
+        async with asyncio.timeout(PATIENCE):
+            while (id, status) not in self.all:
+                self._more.clear()
+                await self._more.wait()
 
 
 class Running:

@@ -15,7 +15,7 @@ from acuity.jobs.progress import Forwarder, Pace
 from acuity.jobs.service import Jobs
 from acuity.jobs.worker.main import INTERVAL, Reporter
 from acuity.jobs.worker.wire import MessageDecoder
-from job_helpers import Heard, on_loop, spec, with_jobs
+from job_helpers import Heard, spec, with_jobs
 from longwire.work import Progress
 
 
@@ -75,7 +75,6 @@ async def test_several_may_listen_to_a_submitted_job(jobs: Jobs) -> None:
     assert {job.status for job in [*await waiting, await waiting_late]} == {"cancelled"}
 
 
-@on_loop
 async def test_the_newest_counts_when_the_listener_is_busy() -> None:
     told: list[float] = []
     release = asyncio.Event()

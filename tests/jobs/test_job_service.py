@@ -11,7 +11,7 @@ import pytest
 
 from acuity.errors import JobError, JobFailed, QueueFull
 from acuity.jobs.service import Job, JobOutcome, Jobs
-from job_helpers import PATIENCE, Gate, Running, config, on_loop, spec, with_jobs
+from job_helpers import PATIENCE, Gate, Running, config, spec, with_jobs
 
 
 @pytest.fixture
@@ -218,7 +218,6 @@ async def test_work_that_was_not_short_gives_its_place_up_and_begins_again(jobs:
     assert [job.client for job in listed if job.progress] == ["b"]
 
 
-@on_loop
 async def test_the_memory_of_all_workers_is_within_the_limit() -> None:
     most = 3 << 30
     async with Jobs(config(workers=2, memory=most)) as jobs:

@@ -18,12 +18,11 @@ from acuity.jobs.service import JobOutcome, Jobs
 from acuity.jobs.tasks import TASKS, load_task
 from acuity.jobs.worker.wire import Channel
 from acuity.jobs.worker.worker_process import WorkerProcess
-from job_helpers import PATIENCE, Gate, Heard, Running, Watched, config, on_loop, spec, with_jobs
+from job_helpers import PATIENCE, Changes, Gate, Heard, Running, Watched, config, spec, with_jobs
 from longwire.supervised_process import SupervisedProcess
-from longwire.work import Job
+from waiting import until
 
 
-@on_loop
 async def test_running_work_may_finish_within_the_grace(tmp_path: Path) -> None:
     gate = Gate(tmp_path)
     jobs = Jobs(config(workers=1, data=tmp_path))
@@ -46,7 +45,6 @@ async def test_running_work_may_finish_within_the_grace(tmp_path: Path) -> None:
         assert [job.status for job in (await after.list())[0]] == ["interrupted", "completed"]
 
 
-@on_loop
 async def test_what_takes_longer_is_interrupted(tmp_path: Path) -> None:
     jobs = Jobs(config(data=tmp_path))
     await jobs.start()
@@ -62,7 +60,6 @@ async def test_what_takes_longer_is_interrupted(tmp_path: Path) -> None:
         assert [job.status for job in (await after.list())[0]] == ["interrupted"]
 
 
-@on_loop
 async def test_stopping_again_does_no_harm_and_the_shorter_grace_counts() -> None:
     jobs = Jobs(config())
     await jobs.start()
@@ -78,7 +75,6 @@ async def test_stopping_again_does_no_harm_and_the_shorter_grace_counts() -> Non
     assert jobs.stats().workers == 0
 
 
-@on_loop
 async def test_a_stop_that_is_cancelled_still_kills_the_workers() -> None:
     jobs = Jobs(config())
     await jobs.start()
@@ -113,9 +109,7 @@ def test_a_loop_that_ends_without_a_stop_starts_no_worker_in_the_place_of_one() 
             try:
                 await asyncio.Event().wait()
             finally:  # the loop ends, and goes on as long as this takes
-                async with asyncio.timeout(PATIENCE):
-                    while jobs.stats().workers:
-                        await asyncio.sleep(0.01)
+                await until(lambda: not jobs.stats().workers)
 
         await jobs.start()
         await Running(jobs, spec("hold")).holding()
@@ -151,9 +145,7 @@ def live() -> Counter[str]:
 async def until_only(expected: Counter[str]) -> None:
     """Until these are all: processes are reaped and results written after the answer."""
     try:
-        async with asyncio.timeout(PATIENCE):
-            while live() - expected:
-                await asyncio.sleep(0.01)
+        await until(lambda: not live() - expected)
     except TimeoutError:
         pytest.fail(f"left over: {live() - expected}")
 
@@ -193,7 +185,6 @@ async def test_a_call_that_fails_leaves_nothing(jobs: Jobs) -> None:
     await until_only(Counter(WorkerProcess=1, SupervisedProcess=1, Channel=1))
 
 
-@on_loop
 async def test_the_end_of_the_service_leaves_nothing() -> None:
     async with Jobs(config(workers=2)) as jobs:
         for _ in range(2):
@@ -210,25 +201,6 @@ async def _siblings(folder: Path, **changes: int) -> AsyncIterator[tuple[Jobs, J
         yield one, two
 
 
-class Changes:
-    """A listener to changes of jobs that can be waited for."""
-
-    def __init__(self) -> None:
-        self.all: list[tuple[str, str]] = []
-        self._more = asyncio.Event()
-
-    def __call__(self, job: Job) -> None:
-        self.all.append((job.id, job.status))
-        self._more.set()
-
-    async def until(self, id: str, status: str) -> None:
-        async with asyncio.timeout(PATIENCE):
-            while (id, status) not in self.all:
-                self._more.clear()
-                await self._more.wait()
-
-
-@on_loop
 async def test_a_waiting_job_tells_its_place_to_all(tmp_path: Path) -> None:
     async with _siblings(tmp_path) as (one, two):
         first = Running(one, spec("hold"))
@@ -251,7 +223,6 @@ async def test_a_waiting_job_tells_its_place_to_all(tmp_path: Path) -> None:
         assert await one.result(behind.id) == await two.result(behind.id)
 
 
-@on_loop
 async def test_progress_and_end_are_seen_from_the_other_process(tmp_path: Path) -> None:
     async with _siblings(tmp_path) as (one, two):
         job = await one.submit(spec("hold"), client="a")
@@ -265,7 +236,6 @@ async def test_progress_and_end_are_seen_from_the_other_process(tmp_path: Path) 
         assert await two.cancel(job.id) == await waiting == await one.get(job.id)
 
 
-@on_loop
 async def test_listeners_hear_of_jobs_of_other_processes(tmp_path: Path) -> None:
     async with _siblings(tmp_path) as (one, two):
         everywhere, here = Changes(), Changes()

@@ -25,7 +25,7 @@ from acuity.jobs import store as documents
 from acuity.jobs.service import Jobs
 from acuity.jobs.shared_turns import Instance
 from acuity.jobs.store import Database, Store
-from job_helpers import PATIENCE, Running, config, on_loop, spec
+from job_helpers import PATIENCE, Running, config, spec
 from longwire.work import Job, Progress
 
 
@@ -91,23 +91,19 @@ def test_the_file_shrinks_again(tmp_path: Path) -> None:
     assert path.stat().st_size < 1 << 20
 
 
-def test_nobody_else_may_read_it(tmp_path: Path) -> None:
-    async def main() -> None:
-        async with Jobs(config(data=tmp_path / "new" / "data")) as jobs:
-            await jobs.run(spec("echo"), client="a")
-            assert _mode(tmp_path / "new" / "data") == 0o700
-            assert _mode(tmp_path / "new" / "data" / "servers") == 0o700
-            for file in (tmp_path / "new" / "data").glob("jobs.sqlite*"):
-                assert _mode(file) == 0o600, file
-
-    asyncio.run(main())
+async def test_nobody_else_may_read_it(tmp_path: Path) -> None:
+    async with Jobs(config(data=tmp_path / "new" / "data")) as jobs:
+        await jobs.run(spec("echo"), client="a")
+        assert _mode(tmp_path / "new" / "data") == 0o700
+        assert _mode(tmp_path / "new" / "data" / "servers") == 0o700
+        for file in (tmp_path / "new" / "data").glob("jobs.sqlite*"):
+            assert _mode(file) == 0o600, file
 
 
 def _mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
 
-@on_loop
 async def test_results_outlive_the_service(tmp_path: Path) -> None:
     async with Jobs(config(data=tmp_path)) as jobs:
         outcome = await jobs.run(spec("echo", word="kept"), client="a")
@@ -119,7 +115,6 @@ async def test_results_outlive_the_service(tmp_path: Path) -> None:
         assert (await jobs.cancel(outcome.id)) == job
 
 
-@on_loop
 async def test_two_servers_share_a_folder(tmp_path: Path) -> None:
     async with Jobs(config(data=tmp_path)) as one:
         running = Running(one, spec("hold"))
@@ -167,7 +162,6 @@ def test_many_servers_may_start_at_once(tmp_path: Path) -> None:
         (lambda path: _with_version(path, 99), "was written by a newer Acuity (tables of version 99)"),
     ],
 )
-@on_loop
 async def test_a_file_that_is_no_use_is_told_in_one_sentence(tmp_path: Path, spoil: Any, words: str) -> None:
     spoil(tmp_path / "jobs.sqlite")
     with pytest.raises(JobError) as caught:
@@ -185,7 +179,6 @@ def _with_version(path: Path, version: int) -> None:
     connection.close()
 
 
-@on_loop
 async def test_a_folder_that_is_no_use_is_told_in_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     for folder, words in (
@@ -196,7 +189,6 @@ async def test_a_folder_that_is_no_use_is_told_in_one_sentence(tmp_path: Path) -
             await Jobs(config(data=folder)).start()
 
 
-@on_loop
 async def test_a_database_damaged_later_is_told_too(tmp_path: Path) -> None:
     async with Jobs(config(data=tmp_path)) as jobs:
         outcome = await jobs.run(spec("large", frames=10_000), client="a")
@@ -213,7 +205,6 @@ def _full(*_: object) -> None:
     raise sqlite3.OperationalError("database or disk is full")
 
 
-@on_loop
 async def test_a_job_that_the_store_refuses_is_answered_and_remembered_for_now(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -231,7 +222,6 @@ async def test_a_job_that_the_store_refuses_is_answered_and_remembered_for_now(
         assert len(jobs._entries) <= 21
 
 
-@on_loop
 async def test_a_job_that_cannot_be_written_down_is_not_accepted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -250,7 +240,6 @@ def _fill_disk(jobs: Jobs) -> None:
     database._connection.execute(f"PRAGMA max_page_count = {pages}")
 
 
-@on_loop
 async def test_a_full_disk_is_called_a_full_disk(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     async with Jobs(config(data=tmp_path)) as jobs:
         first = await jobs.run(spec("echo"), client="a")
@@ -272,7 +261,6 @@ async def test_a_full_disk_is_called_a_full_disk(tmp_path: Path, caplog: pytest.
     assert "FOREIGN KEY" not in caplog.text
 
 
-@on_loop
 async def test_a_job_that_began_without_room_is_kept_if_there_is_some_at_its_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -292,7 +280,6 @@ async def test_a_job_that_began_without_room_is_kept_if_there_is_some_at_its_end
         assert await jobs.result(outcome.id) == outcome.document
 
 
-@on_loop
 async def test_calls_take_effect_in_the_order_they_were_made(tmp_path: Path) -> None:
     store = Store(config(data=tmp_path))
     await store.open()
@@ -324,13 +311,11 @@ def test_a_server_is_alive_while_it_holds_its_lock(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("frames", [0, 1, 10_000])
-@on_loop
 async def test_documents_are_read_whole(frames: int) -> None:
     document = {"frames": [{"frame": n, "vmaf": n / 3} for n in range(frames)], "name": "é"}
     assert await documents.parse(json.dumps(document)) == document
 
 
-@on_loop
 async def test_the_loop_gets_its_turn_in_the_middle_of_a_large_one(monkeypatch: pytest.MonkeyPatch) -> None:
     loop = asyncio.get_running_loop()
     turns: list[bool] = []

@@ -10,7 +10,6 @@ from typing import Any
 from admin_ground import admin_ground
 from longwire.admin.actions import ACTIONS
 from longwire.config.toml_file import parse_config
-from transport_bench import run
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 PAGE = (DOCS / "admin.md").read_text()
@@ -46,18 +45,15 @@ async def test_the_example_has_the_fields_that_there_are() -> None:
         assert {**kicked.json(), "target": done["target"]} == done
 
 
-def test_every_parameter_is_taken() -> None:
+async def test_every_parameter_is_taken() -> None:
     section = PAGE.split("`/admin/runtime/mcp` takes:", 1)[1].split("\n\n", 2)[1]
     names = [name for row in section.splitlines()[2:] for name in re.findall(r"`(\w+)`", row.split("|")[1])]
     values = {"details": "1", "connected": "1", "limit": "5", "offset": "1", "order": "asc", "sort": "calls"}
     values["nodes"] = "here"
 
-    async def test() -> None:
-        async with admin_ground() as ground:
-            query = "&".join(f"{name}={values.get(name, 'x')}" for name in names)
-            assert (await ground.json(f"/admin/runtime/mcp?{query}"))["limit"] == 5
-
-    run(test)
+    async with admin_ground() as ground:
+        query = "&".join(f"{name}={values.get(name, 'x')}" for name in names)
+        assert (await ground.json(f"/admin/runtime/mcp?{query}"))["limit"] == 5
     assert len(names) == 10
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
-import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 
@@ -20,20 +19,14 @@ from longwire.sessions.registry import Sessions
 from longwire.sessions.session import Session
 from longwire.settings import WireLimits
 from redis_server import COMMAND_WAIT, RedisServer
+from waiting import SOON, until
 
-SOON = 30.0  # seconds, after which a test gives up
 LEASE = 0.8  # seconds: shorter than in earnest
 LONG = 2.5  # of nodes that have to renew theirs in time: a busy machine stops this process for a while
 BEAT = 0.1
 ALICE = "token:alice"
 VERSION = "2025-11-25"
 CLIENT = {"protocolVersion": VERSION, "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}}
-
-
-async def until(condition: Callable[[], object]) -> None:
-    async with asyncio.timeout(SOON):
-        while not condition():
-            await asyncio.sleep(0.005)
 
 
 class Gate:
@@ -189,14 +182,17 @@ async def listening(node: Node) -> tuple[Session, FakeResponder]:
 async def lease_forgotten(redis: RedisServer, label: str) -> None:
     """Wait until Redis itself has no lease of a node, whoever is cut off from it."""
     async with open_redis(redis.url, "test", wait=COMMAND_WAIT) as link:
-        async with asyncio.timeout(SOON):
-            while await link.call("EXISTS", link.key("node", label)):
-                await asyncio.sleep(0.02)
+
+        async def is_gone() -> bool:
+            return not await link.call("EXISTS", link.key("node", label))
+
+        await until(is_gone)
 
 
 async def lease_ended(other: Node, label: str) -> None:
     """Wait until a node is dead for another one."""
-    end = time.monotonic() + SOON
-    while any(status.alive for status in await other.nodes.statuses() if status.label == label):
-        assert time.monotonic() < end
-        await asyncio.sleep(0.02)
+
+    async def is_dead() -> bool:
+        return not any(status.alive for status in await other.nodes.statuses() if status.label == label)
+
+    await until(is_dead)

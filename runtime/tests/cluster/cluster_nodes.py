@@ -7,7 +7,6 @@ import shutil
 import socket
 import subprocess
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -18,6 +17,7 @@ import pytest
 from raw_http import RawSession
 from redis_server import RedisServer, redis_server
 from restarts import Restarts, free_port
+from waiting import SOON, until_true
 
 NGINX = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
 needs_nginx = pytest.mark.skipif(NGINX is None, reason="nginx is not installed here")
@@ -25,7 +25,6 @@ EXAMPLES = Path(__file__).parents[2] / "examples" / "cluster"
 SECRET = "secret-of-the-tests-0123456789abcdef"
 
 _SCRIPT = Path(__file__).with_name("cluster_program.py")
-_SOON = 30.0  # seconds
 
 
 class Node(Restarts):
@@ -87,21 +86,18 @@ def nginx(folder: Path, *nodes: int, front: int = 0) -> Iterator[str]:
     if os.geteuid() == 0:  # or its processes are nobody's, and can't keep long bodies in the folder
         command += ["-g", "user root;"]
     process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
-    end = time.monotonic() + _SOON
+
+    def listens() -> bool:
+        assert process.poll() is None, (folder / "nginx.log").read_text()
+        with socket.socket() as probe:
+            return probe.connect_ex(("127.0.0.1", front)) == 0
+
     try:
-        while not _listens(front):
-            assert process.poll() is None, (folder / "nginx.log").read_text()
-            assert time.monotonic() < end
-            time.sleep(0.01)
+        until_true(listens)
         yield f"http://127.0.0.1:{front}/mcp"
     finally:
         process.terminate()
-        process.wait(_SOON)
-
-
-def _listens(port: int) -> bool:
-    with socket.socket() as probe:
-        return probe.connect_ex(("127.0.0.1", port)) == 0
+        process.wait(SOON)
 
 
 @contextmanager

@@ -23,6 +23,7 @@ from longwire.settings import WireLimits
 from longwire.wire.http.request import Handler, Request, Responder
 from longwire.wire.http.server import serve_http
 from longwire.wire.listeners import LOOPBACK, Address
+from waiting import until
 
 KEY = b"k" * 32
 LIMITS = WireLimits(max_message=4 << 20, heartbeat=15.0)
@@ -121,10 +122,8 @@ def hello(request: Request, responder: Responder) -> None:
 
 
 async def answered(responder: Any) -> Any:
-    """The responder once its answer has ended; no test waits for more than a few seconds."""
-    async with asyncio.timeout(30):
-        while not responder.gone:
-            await asyncio.sleep(0.002)
+    """The responder once its answer has ended."""
+    await until(lambda: responder.gone)
     return responder
 
 

@@ -8,12 +8,13 @@ import signal
 import socket
 import subprocess
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
+
+from waiting import until_true
 
 MISSING = "neither redis-server nor valkey-server is installed here"
 PROGRAM = shutil.which("redis-server") or shutil.which("valkey-server")
@@ -21,7 +22,6 @@ needs_redis = pytest.mark.redis
 
 COMMAND_WAIT = 1.0  # seconds for a command: a busy machine stops Redis for longer than in earnest
 
-_SOON = 30.0  # seconds
 _MEMORY = Path("/dev/shm")  # a busy disk may take a second to have written what Redis waits for
 
 
@@ -53,12 +53,13 @@ class RedisServer:
             **self._options,
         }
         arguments = [text for name, value in options.items() for text in (f"--{name}", value)]
-        self._process = subprocess.Popen([PROGRAM, *arguments], stdout=subprocess.DEVNULL)
-        end = time.monotonic() + _SOON
-        while not self.answers():
-            assert self._process.poll() is None, (self.folder / "redis.log").read_text()
-            assert time.monotonic() < end, "redis-server doesn't answer"
-            time.sleep(0.01)
+        self._process = process = subprocess.Popen([PROGRAM, *arguments], stdout=subprocess.DEVNULL)
+
+        def is_there() -> bool:
+            assert process.poll() is None, (self.folder / "redis.log").read_text()
+            return self.answers()
+
+        until_true(is_there)
 
     def answers(self) -> bool:
         """Whether it takes commands now."""

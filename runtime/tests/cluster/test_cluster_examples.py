@@ -63,6 +63,7 @@ def test_nginx_routes_labels_to_their_nodes(nodes: dict[str, Effective]) -> None
         assert ["backup" in options for _, options in servers] == [False, True]
         assert int(servers[0][0]) == port
     assert "proxy_buffering off;" in text
+    assert "proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;" in text
     assert (
         "proxy_connect_timeout 5s;" in text
     )  # a second try of the system comes after 1 s, a third after 3 s

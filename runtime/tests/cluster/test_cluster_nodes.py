@@ -1,21 +1,20 @@
-"""Two nodes: a session of one is the same at the other; what is forged, doubled or out of time is refused."""
+"""Two nodes as processes: a session of one is the same at the other, which goes on with it."""
 
 from __future__ import annotations
+
+import time
 
 import pytest
 
 pytest.importorskip("redis", reason="the extra 'cluster' is not installed")
 
 
-from cluster_nodes import ClusterNodes, at
+from cluster_nodes import ClusterNodes, at, needs_nginx
 from raw_http import call, events, http_client, modern, open_session
 from redis_server import needs_redis
-from test_restart import counting, progress, rest, take
+from test_restart import LOST, counting, numbers, progress, rest, take
 
-pytestmark = [
-    needs_redis,
-    pytest.mark.filterwarnings("ignore::mcp.shared.exceptions.MCPDeprecationWarning"),
-]
+pytestmark = [needs_redis, pytest.mark.filterwarnings("ignore::mcp.shared.exceptions.MCPDeprecationWarning")]
 
 
 # ---- passing on -----------------------------------------------------------------------------------------
@@ -40,24 +39,6 @@ async def test_a_session_is_the_same_at_every_node(cluster: ClusterNodes) -> Non
         assert (await there.post(call(8, "recall"))).status_code == 404
 
 
-async def test_another_nodes_stream_comes_as_it_is_made_and_can_be_left(cluster: ClusterNodes) -> None:
-    one, two = cluster.start_all()
-    async with http_client(patient=True) as http:
-        session = await open_session(one.url, http)
-        there = await at(session, two)
-        async with http.stream("GET", two.url, headers=session.headers) as response:
-            assert response.status_code == 200
-            stream = events(response)
-            first = await anext(stream)
-            await session.post(call(1, "say", text="hello"))
-            said = await anext(stream)
-            assert said.message["params"]["data"] == "hello"
-        await there.post(call(2, "say", text="again"))  # the owner knows that the client has gone
-        async with session.resume(first.id) as resumed:
-            found = (await take(resumed, 2))[0]
-        assert [message["params"]["data"] for message in found] == ["hello", "again"]
-
-
 async def test_what_a_call_asks_can_be_answered_at_another_node(cluster: ClusterNodes) -> None:
     one, two = cluster.start_all()
     async with http_client(patient=True) as http:
@@ -73,40 +54,7 @@ async def test_what_a_call_asks_can_be_answered_at_another_node(cluster: Cluster
         assert found[-1]["result"]["structuredContent"] == {"greeted": "Ada", "node": "n1"}
 
 
-async def test_a_session_is_its_principals_at_every_node(cluster: ClusterNodes) -> None:
-    one, two = cluster.start_all()
-    async with http_client(patient=True) as http, http_client("127.0.0.2", patient=True) as strangers:
-        session = await open_session(one.url, http)
-        for killed in (False, True):
-            if killed:
-                cluster["n1"].kill()
-            stolen = await strangers.post(two.url, json=call(1, "recall"), headers=session.headers)
-            assert stolen.status_code == 404
-            assert (await strangers.delete(two.url, headers=session.headers)).status_code == 404
-            own = await http.post(two.url, json=call(2, "recall"), headers=session.headers)
-            assert own.status_code == 200
-
-
 # ---- the era without sessions ---------------------------------------------------------------------------
-
-
-async def test_a_request_state_is_opened_by_any_node(cluster: ClusterNodes) -> None:
-    one, two = cluster.start_all()
-    async with http_client(patient=True) as http:
-        body, headers = modern(call(1, "greet"))
-        capable = {"io.modelcontextprotocol/clientCapabilities": {"elicitation": {"form": {}}}}
-        body["params"]["_meta"] = {**body["params"]["_meta"], **capable}
-        first = (await http.post(one.url, json=body, headers=headers)).json()["result"]
-        assert first["resultType"] == "input_required"
-        answer = {"action": "accept", "content": {"name": "Ada"}}
-        body["params"] |= {
-            "inputResponses": dict.fromkeys(first["inputRequests"], answer),
-            "requestState": first["requestState"],
-        }
-        found = (await http.post(two.url, json=body, headers=headers)).json()["result"]
-        assert found["structuredContent"] == {"greeted": "Ada", "node": "n2"}
-        body["params"]["requestState"] = first["requestState"][:-4] + "AAAA"
-        assert "error" in (await http.post(two.url, json=body, headers=headers)).json()
 
 
 async def test_changes_at_one_node_are_told_at_all(cluster: ClusterNodes) -> None:
@@ -128,3 +76,33 @@ async def test_changes_at_one_node_are_told_at_all(cluster: ClusterNodes) -> Non
                 told = (await anext(stream)).message
                 assert told["method"] == "notifications/resources/updated"
                 assert told["params"]["uri"] == "r://a"
+
+
+# ---- a node that is killed ------------------------------------------------------------------------------
+
+
+@needs_nginx
+async def test_a_killed_nodes_stream_goes_on_at_the_other(cluster: ClusterNodes) -> None:
+    cluster.start_all()
+    front = cluster.front or cluster.start_nginx()
+    async with http_client(patient=True) as http:
+        session = await open_session(front, http)
+        owner = session.headers["Mcp-Session-Id"][:2]
+        async with session.stream(counting(60, stay=True)) as stream:
+            found, last = await take(stream, 7)
+            cluster[owner].kill()
+        began = time.monotonic()
+        async with session.resume(last) as stream:
+            found += (await take(stream, 1))[0]
+            assert time.monotonic() - began < 10.0  # on a busy machine
+            found += await rest(stream)
+        said = progress(found)
+        assert said == list(range(1, len(said) + 1))
+        said = numbers(found, "notifications/message", "call")
+        assert said == list(range(1, len(said) + 1))
+        assert found[-1] == {"jsonrpc": "2.0", "id": 1, "error": LOST}
+        # It is the other node's now, and the first one's when that is back and asked.
+        cluster[owner].start()
+        for place in (front, cluster["n1"], cluster["n2"]):
+            there = await at(session, place)
+            assert (await there.post(call(2, "recall"))).status_code == 200

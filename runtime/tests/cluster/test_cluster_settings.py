@@ -74,10 +74,7 @@ def test_a_server_without_redis_is_alone(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changed", "sentence"),
     [
-        (
-            {"cluster__node": None},
-            "--cluster-redis: a node of a cluster has a label of its own, such as n1",
-        ),
+        ({"cluster__node": None}, "--cluster-redis: a node of a cluster has a label of its own, such as n1"),
         ({"cluster__node": "N_1"}, "--cluster-node: the node's label 'N_1' can't begin ids: write 1 to 16"),
         ({"cluster__address": None}, "the other nodes have to know where this one is: set [cluster] address"),
         ({"cluster__address": "10.0.0.1:7"}, "'10.0.0.1:7' is no address of a node: write http://HOST:PORT"),
@@ -90,10 +87,7 @@ def test_a_server_without_redis_is_alone(tmp_path: Path) -> None:
         ({"cluster__address": "http://a:7/"}, "ends with a slash: leave it out"),
         ({"cluster__address": "http://0.0.0.0:7"}, "is where a port listens, not where it is"),
         ({"cluster__address": "http://10.0.0.1:7"}, "can be reached from this machine only"),
-        (
-            {"cluster__secret_file": None},
-            "the nodes of a cluster share a secret: write one with 'open",
-        ),
+        ({"cluster__secret_file": None}, "the nodes of a cluster share a secret: write one with 'open"),
         ({"cluster__secret_file": Path("/none")}, "--cluster-secret-file: can't read the cluster's secret"),
         ({"cluster__peers": None}, "the other nodes need a port of this one: set [cluster] peers"),
         ({"cluster__peers": Address("127.0.0.1", 8001)}, "127.0.0.1:8001 is the port of server.http already"),

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 
 import pytest
 
-from cluster_ground import SOON, Ground, ground, lease_forgotten, until
+from cluster_ground import Ground, ground, lease_forgotten
 from longwire.cluster.redis_link import RedisLink, open_redis
 from longwire.cluster.shared_rates import SharedAllowances
 from longwire.errors import ClusterUnavailable
 from longwire.principals.rates import Rate
 from redis_server import COMMAND_WAIT, RedisServer, needs_redis
+from waiting import until
 
 pytestmark = needs_redis
 STREAM = "longwire:notifications"
@@ -25,12 +26,6 @@ STREAM = "longwire:notifications"
 async def spoiling(server: RedisServer) -> AsyncIterator[tuple[Ground, RedisLink]]:
     async with ground(server.socket) as nodes, open_redis(server.url, "other", wait=COMMAND_WAIT) as link:
         yield nodes, link
-
-
-async def comes(condition: Callable[[], Awaitable[object]]) -> None:
-    async with asyncio.timeout(SOON):
-        while not await condition():
-            await asyncio.sleep(0.01)
 
 
 async def _equals(asked: Awaitable[object], expected: object) -> bool:
@@ -60,7 +55,7 @@ async def test_leases_and_their_list_are_written_again(server: RedisServer, key:
         for value in NO_LEASES:
             await link.call("DEL", name)
             await (link.call("LPUSH", name, "x") if value is None else link.call("SET", name, value))
-            await comes(partial(is_whole, value))
+            await until(partial(is_whole, value))
             await until(lambda: a.nodes.holds_lease and b.nodes.holds_lease)
 
 
@@ -139,7 +134,7 @@ async def test_a_damaged_session_of_a_living_node_is_stored_again(server: RedisS
                 return await link.call("HGET", link.key("session", session_id), "state")
             return None
 
-        await comes(
+        await until(
             lambda: _equals(asyncio.gather(state(bad.id), state(good.id)), [b'{"level":"debug"}'] * 2)
         )
         assert not a.sessions.journal.at_risk(good.id)
@@ -156,7 +151,7 @@ async def test_a_damaged_session_does_not_hold_up_the_look_after_an_outage(serve
         await link.call("HSET", link.key("session", gone.id), "owner", "b:1", "fence", 2)
         await a.gate.open()
         await until(lambda: gone.ended == "moved")
-        await comes(lambda: _equals(link.call("TYPE", link.key("session", bad.id)), b"hash"))
+        await until(lambda: _equals(link.call("TYPE", link.key("session", bad.id)), b"hash"))
         assert bad.ended is None
 
 
@@ -190,7 +185,7 @@ async def test_a_damaged_notification_is_left_out_and_the_next_ones_come(
             if entry is None:
                 await link.call("DEL", STREAM)
                 await link.call("SET", STREAM, "x")
-                await comes(lambda: _equals(link.call("EXISTS", STREAM), 0))
+                await until(lambda: _equals(link.call("EXISTS", STREAM), 0))
             else:
                 await link.call("XADD", STREAM, "*", *entry)
         said: list[str] = []

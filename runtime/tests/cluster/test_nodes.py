@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from cluster_ground import LEASE, Ground, ground, lease_ended, lease_forgotten, until
+from cluster_ground import LEASE, Ground, ground, lease_ended, lease_forgotten
 from cluster_nodes import free_port
 from longwire.cluster.nodes import Nodes
 from longwire.cluster.redis_link import open_redis
 from longwire.errors import ClusterUnavailable, SettingsError
 from redis_server import COMMAND_WAIT, RedisServer, needs_redis, redis_server
+from waiting import until
 
 pytestmark = needs_redis
 

@@ -13,11 +13,11 @@ from typing import ClassVar
 import pytest
 import uvloop
 
-from cluster_ground import SOON, until
 from longwire.cluster.redis_address import MOST_CONNECTIONS, WAIT
 from longwire.cluster.redis_link import RedisLink, open_redis
 from longwire.errors import ClusterUnavailable, SettingsError
 from redis_server import COMMAND_WAIT, RedisServer, needs_redis, redis_server
+from waiting import SOON, until
 
 
 @pytest.fixture
@@ -104,13 +104,14 @@ def test_a_process_that_stood_still_doesn_t_blame_redis(
     server: RedisServer, loop: Callable[[], asyncio.AbstractEventLoop]
 ) -> None:
     async def main() -> None:
-        async with open_redis(server.url, "a", wait=COMMAND_WAIT) as link:
+        async with open_redis(server.url, "a") as link:
             for _ in range(2):
                 server.pause()
                 asked = asyncio.create_task(link.call("PING"))
-                await asyncio.sleep(WAIT / 10)
+                for _ in range(20):  # turns, in the first of which the command is sent
+                    await asyncio.sleep(0)
                 server.go_on()
-                time.sleep(2 * COMMAND_WAIT)  # the answer comes while nothing of this process runs
+                time.sleep(2 * WAIT)  # the answer comes while nothing of this process runs
                 assert await asked
             assert link.failures == 0
 

@@ -8,13 +8,14 @@ import time
 
 import pytest
 
-from cluster_ground import ALICE, CLIENT, Ground, ground, lease_ended, listening, until
+from cluster_ground import ALICE, CLIENT, Ground, ground, lease_ended, listening
 from fake_responder import FakeResponder
 from longwire.cluster.nodes import NodeStatus
 from longwire.cluster.redis_link import open_redis
 from longwire.errors import ClusterUnavailable
 from longwire.sessions.session import LOST_CALL
 from redis_server import COMMAND_WAIT, RedisServer, needs_redis
+from waiting import until
 
 pytestmark = needs_redis
 
@@ -231,8 +232,11 @@ async def test_a_take_over_whose_answer_got_lost_is_finished_later(
     async with open_redis(server.url, "other", wait=COMMAND_WAIT) as link:
         b.gate.mute()  # Redis hears b, and b doesn't hear Redis
         taking = asyncio.create_task(b.ownership.take_over(session.id, found))
-        while (await link.call("HGET", key, "owner")).decode() != b.nodes.owner:
-            await asyncio.sleep(0.005)
+
+        async def is_taken() -> bool:
+            return bool((await link.call("HGET", key, "owner")).decode() == b.nodes.owner)
+
+        await until(is_taken)
     with pytest.raises(ClusterUnavailable):
         await taking
     b.gate.shut()

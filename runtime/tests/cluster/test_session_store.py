@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import random
 import time
@@ -21,6 +20,7 @@ from longwire.journal.buffered_journal import BufferedJournal
 from longwire.journal.journal import EventKind, StoredSession, StreamRecord
 from longwire.journal.session_changes import SessionChanges
 from redis_server import COMMAND_WAIT, RedisServer, needs_redis
+from waiting import until
 
 pytestmark = needs_redis
 
@@ -209,7 +209,9 @@ async def test_redis_without_room_is_a_failure_and_nothing_gets_lost(server: Red
         finally:
             await link.call("CONFIG", "SET", "maxmemory", "0")
         kept.append(ID, event(5, 0))
-        async with asyncio.timeout(10):
-            while len((await read(store)).events) < 5:
-                await asyncio.sleep(0.01)
+
+        async def is_whole() -> bool:
+            return len((await read(store)).events) == 5
+
+        await until(is_whole)
         kept.close()

@@ -8,13 +8,14 @@ from collections.abc import Callable
 
 import pytest
 
-from cluster_ground import ALICE, SOON, Ground, Node, ground, lease_ended, until
+from cluster_ground import ALICE, Ground, Node, ground, lease_ended
 from fake_responder import FakeResponder
 from longwire.cluster.redis_link import RedisLink
 from longwire.cluster.shared_notifications import LONGEST
 from longwire.contract.envelopes import NotifyOutcome
 from longwire.sessions.session import Session
 from redis_server import RedisServer, needs_redis
+from waiting import SOON, until
 
 pytestmark = needs_redis
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 
-from cluster_ground import Ground, until
+from cluster_ground import Ground
 from longwire.cluster.shared_rates import SharedAllowances
 from longwire.dispatch.dispatcher import continued
 from longwire.principals.rates import Rate, RateLimits
 from redis_server import needs_redis
+from waiting import until
 
 pytestmark = needs_redis
 RATE = Rate(60, 3600.0)  # one more each minute: none while a test runs

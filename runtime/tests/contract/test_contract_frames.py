@@ -18,8 +18,7 @@ from longwire.contract.frames import (
 from longwire.contract.writing import encode
 
 _VALUES = st.dictionaries(
-    st.text(),
-    st.none() | st.integers() | st.text() | st.floats(allow_nan=False, allow_infinity=False),
+    st.text(), st.none() | st.integers() | st.text() | st.floats(allow_nan=False, allow_infinity=False)
 )
 
 

@@ -89,11 +89,7 @@ WRITTEN: list[tuple[Sender, bytes, Any]] = [
         writing.messages("17", [_json(NOTE), _json(REQUEST)]),
         envelopes.Messages("17", [NOTE, REQUEST]),
     ),
-    (
-        "worker",
-        writing.result("17", _json(REPLY)),
-        envelopes.Result("17", True, None, None, [], REPLY),
-    ),
+    ("worker", writing.result("17", _json(REPLY)), envelopes.Result("17", True, None, None, [], REPLY)),
     (
         "worker",
         writing.result("17", _json(REPLY), STATE),

@@ -302,12 +302,6 @@ async def running(
         yield served
 
 
-async def until(condition: Callable[[], object]) -> None:
-    """Let the event loop turn until something is true."""
-    while not condition():
-        await asyncio.sleep(0)
-
-
 def result_of(answer: FakeResponder) -> Any:
     """The structured content of a reply, whichever form it has."""
     return reply_of(answer)["result"]["structuredContent"]
@@ -320,4 +314,4 @@ def reply_of(answer: FakeResponder) -> dict[str, Any]:
     return reply
 
 
-__all__ = ["ALICE", "BOB", "CoreBench", "CoreClient", "Running", "call", "modern", "running", "until"]
+__all__ = ["ALICE", "BOB", "CoreBench", "CoreClient", "Running", "call", "modern", "running"]

@@ -11,10 +11,11 @@ from mcp.shared.exceptions import MCPError
 
 from asking_client import NAME
 from asking_ground import ABLE, Asking, heard, reply
-from core_bench import call, running, until
+from core_bench import call, running
 from fake_journal import FakeJournal
 from longwire.product.catalog import Answer, Call
 from longwire.settings import WireLimits
+from waiting import until
 
 SHORT = {"role": "assistant", "content": {"type": "text", "text": "short"}, "model": "m"}
 
@@ -44,24 +45,6 @@ async def _raw_sample(call: Call) -> Answer:
 
 
 TOOLS = Asking(name=_name, sample=_sample, raw_sample=_raw_sample)
-
-
-async def test_a_question_and_its_answer() -> None:
-    async with running(bench=TOOLS) as served:
-        client = served.client.begin(capabilities=ABLE)
-        listening = client.get()
-        answer = client.post(call(1, "sample"))
-        (asked,) = await heard(answer, 1)
-        assert asked["method"] == "sampling/createMessage"
-        assert asked["params"]["systemPrompt"] == "Be brief"
-        assert asked["params"]["maxTokens"] == 128
-        assert asked["params"]["messages"][0]["content"]["text"] == "Sum up"
-        assert reply(client, asked, SHORT) == 202
-        done = (await heard(answer, 2))[1]
-        assert done["result"]["structuredContent"] == {"told": "m"}
-        assert answer.ended
-        assert listening.messages == []  # it belongs to the call's own stream
-        assert dict(served.counters.client_requests) == {("sampling", "answered"): 1}
 
 
 async def test_a_question_that_a_call_leaves_behind_is_given_up() -> None:

@@ -5,21 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 import math
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable
 from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import assume, given
-from hypothesis import strategies as st
 from mcp.shared.exceptions import MCPError
-from mcp_types import (
-    CONNECTION_CLOSED,
-    REQUEST_TIMEOUT,
-    ErrorData,
-    JSONRPCError,
-    JSONRPCResponse,
-)
+from mcp_types import CONNECTION_CLOSED, REQUEST_TIMEOUT, ErrorData, JSONRPCError, JSONRPCResponse
 
 from longwire.counters import RuntimeCounters
 from longwire.principals.limits import BUSY
@@ -61,10 +53,6 @@ class Ground:
     @property
     def counted(self) -> dict[tuple[str, str], int]:
         return dict(self.counters.client_requests)
-
-
-def run(story: Callable[[], Awaitable[None]]) -> None:
-    asyncio.run(story())  # type: ignore[arg-type]
 
 
 async def failed(asked: Awaitable[Any]) -> MCPError:
@@ -132,29 +120,7 @@ async def test_responses_that_nobody_waits_for_are_ignored_and_counted() -> None
     assert ground.answer(sent["id"], {"action": "cancel"})
     assert not ground.answer(sent["id"], {"action": "accept"})  # doubled
     assert await asked == {"action": "cancel"}
-    assert ground.counted == {
-        ("other", "unknown"): 6,
-        ("other", "late"): 1,
-        ("elicitation", "answered"): 1,
-    }
-
-
-@given(
-    st.one_of(st.text(max_size=40), st.integers(), st.from_regex(r"s-[0-9a-f]{0,8}-\d{0,30}")), st.booleans()
-)
-def test_no_other_id_answers_a_request(stranger: Any, with_prefix: bool) -> None:
-    async def story() -> None:
-        ground = Ground()
-        asked = ground.ask()
-        sent = await ground.heard(1)
-        wrong = f"{sent['id'].rpartition('-')[0]}-{stranger}" if with_prefix else stranger
-        assume(wrong != sent["id"])
-        assert not ground.answer(wrong, {"action": "accept"})
-        assert len(ground.requests) == 1
-        ground.requests.end()
-        await failed(asked)
-
-    run(story)
+    assert ground.counted == {("other", "unknown"): 6, ("other", "late"): 1, ("elicitation", "answered"): 1}
 
 
 async def test_a_client_has_a_bounded_number_of_unanswered_requests() -> None:

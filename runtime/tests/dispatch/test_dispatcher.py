@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from core_bench import ALICE, CoreClient, Running, call, reply_of, result_of, until
+from core_bench import ALICE, CoreClient, Running, call, reply_of, result_of
 from longwire.dispatch.dispatcher import TurnsEnd
 from longwire.principals.principal import PRINCIPAL
+from waiting import until
 
 WORD: ContextVar[str] = ContextVar("word", default="")
 

@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 
-from core_bench import CoreClient, Running, call, running, until
+from core_bench import CoreClient, Running, call, running
 from fake_responder import FakeResponder
 from longwire.principals.principal import Holders, Principal
 from longwire.principals.rates import parse_rate
 from longwire.settings import Settings
 from transport_bench import Bench
+from waiting import until
 
 ALICE = Principal.of_token("alice")
 BOB = Principal.of_token("bob", tools=frozenset({"echo", "st*"}))
@@ -51,7 +52,7 @@ async def test_each_request_is_its_principals(era: str) -> None:
         ):
             listed = result(await ask(served, era, principal, listing))["tools"]
             assert " ".join(tool["name"] for tool in listed).startswith(names)
-            assert len(listed) == (2 if principal is BOB else 5)
+            assert len(listed) == (2 if principal is BOB else 6)
         refused = result(await ask(served, era, BOB, call(1, "turns")))
         assert refused["isError"] is True
         assert "unknown tool: turns; there are echo, steps" in refused["content"][0]["text"]

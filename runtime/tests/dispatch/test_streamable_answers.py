@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from core_bench import EVENTS_FIRST, CoreClient, Running, call, reply_of, result_of, until
+from core_bench import EVENTS_FIRST, CoreClient, Running, call, reply_of, result_of
+from waiting import until
 
 
 def cancel(number: Any) -> dict[str, Any]:
@@ -59,12 +60,7 @@ async def test_progress_comes_before_the_answer(client: CoreClient) -> None:
     await until(lambda: answer.gone)
     messages = [json.loads(text) for text in answer.messages]
     assert [m.get("method") for m in messages] == ["notifications/progress"] * 3 + [None]
-    assert messages[0]["params"] == {
-        "progressToken": "t",
-        "progress": 1,
-        "total": 3,
-        "message": "step 1",
-    }
+    assert messages[0]["params"] == {"progressToken": "t", "progress": 1, "total": 3, "message": "step 1"}
 
 
 @pytest.mark.parametrize("first", [{}, EVENTS_FIRST])

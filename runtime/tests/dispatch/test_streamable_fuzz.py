@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 from typing import Any
@@ -9,11 +10,11 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from core_bench import BOB, CoreClient, Running, call, modern, running, until
+from core_bench import BOB, CoreClient, Running, call, modern, running
 from fake_responder import FakeResponder
 from longwire.settings import WireLimits
 from raw_http import ACCEPT, HELLO
-from transport_bench import run
+from waiting import until
 
 _IDS = st.sampled_from([0, 1, "1", 7, "a", None, True, 1.5, -3])
 _TOOLS = st.sampled_from(
@@ -110,7 +111,7 @@ def test_every_request_is_answered_once(requests: list[Any], bare: bool) -> None
             assert answer.status is not None or answer.dropped
             assert answer.status is None or answer.status < 500 or answer.status == 503
 
-    run(main)
+    asyncio.run(main())
 
 
 async def test_the_corpus_has_requests_that_are_right(served: Running) -> None:

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
-from core_bench import CoreClient, call, modern, running, until
+from core_bench import CoreClient, call, modern, running
 from raw_http import ACCEPT, HELLO
 from sdk_oracle import Oracle, Told, oracle
+from waiting import until
 
 _TOKEN = {"_meta": {"progressToken": "t"}}
 
@@ -323,12 +324,7 @@ DIFFERENCES: dict[str, tuple[dict[str, Any], dict[str, str | None], tuple[int, i
         (415, -32600),
     ),
     "compressed": (call(1), {"Content-Encoding": "gzip"}, (200, 0), (415, -32600)),
-    "no weight": (
-        call(1),
-        {"Accept": "application/json;q=0, text/event-stream"},
-        (200, 0),
-        (406, -32600),
-    ),
+    "no weight": (call(1), {"Accept": "application/json;q=0, text/event-stream"}, (200, 0), (406, -32600)),
 }
 
 

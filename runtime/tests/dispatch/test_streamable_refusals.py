@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from core_bench import CoreClient, Running, call, modern, reply_of, running, until
+from core_bench import CoreClient, Running, call, modern, reply_of, running
 from longwire.settings import WireLimits
 from raw_http import HELLO
+from waiting import until
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,9 @@ import json
 
 import pytest
 
-from core_bench import EVENTS_FIRST, CoreClient, Running, call, reply_of, result_of, running, until
+from core_bench import EVENTS_FIRST, CoreClient, Running, call, reply_of, result_of, running
 from longwire.settings import WireLimits
+from waiting import until
 
 
 async def test_a_lost_connection_is_resumed_and_nothing_is_lost(served: Running) -> None:

@@ -11,11 +11,12 @@ from typing import Any
 import mcp_types as types
 import pytest
 
-from core_bench import BOB, EVENTS_FIRST, CoreBench, CoreClient, Running, call, reply_of, running, until
+from core_bench import BOB, EVENTS_FIRST, CoreBench, CoreClient, Running, call, reply_of, running
 from fake_journal import FakeJournal
 from longwire.product.catalog import Answer, Call, Catalog, Tool
 from longwire.settings import Settings, WireLimits
 from raw_http import HELLO
+from waiting import until
 
 
 async def test_a_session_is_only_for_who_began_it(served: Running) -> None:
@@ -71,23 +72,6 @@ async def test_ending_a_session_stops_its_work(served: Running) -> None:
     assert (streaming.gone, get.gone, waiting.status) == (True, True, 404)
     assert "the session ended before the request did" in waiting.body.decode()
     assert client.send("DELETE").status == client.post(call(9)).status == 404
-
-
-async def test_a_session_that_nobody_uses_ends_with_its_work() -> None:
-    async with running(WireLimits(idle_timeout=10)) as served:
-        client = served.client.begin()
-        answer = client.post(call(7, "wait"), EVENTS_FIRST)
-        await served.bench.started.reaches()
-        served.now += 9
-        answer.drop()
-        served.now += 9
-        served.sessions.sweep()
-        assert len(served.sessions) == 1
-        served.now += 1
-        served.sessions.sweep()
-        assert len(served.sessions) == 0
-        await served.bench.cancelled.reaches()
-        assert client.post(call(8)).status == 404
 
 
 async def test_a_full_table_makes_room_by_ending_an_idle_session() -> None:

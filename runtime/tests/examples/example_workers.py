@@ -6,15 +6,17 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
 import anyio
 import pytest
+
+from prepared_programs import starter
+from waiting import until
 
 ROOT: Final = Path(__file__).parents[2]
 WORKERS: Final = ROOT / "examples" / "workers"
@@ -60,7 +62,7 @@ def _tsx() -> str:
 
 def python() -> list[str]:
     """The command of the Python worker, whose contract's side has tests of its own."""
-    return [sys.executable, "-P", str(WORKERS / "python" / "worker.py")]
+    return [*starter(), str(WORKERS / "python" / "worker.py")]
 
 
 COMMANDS: Final = {"php": php, "typescript": typescript}
@@ -75,10 +77,7 @@ def started(
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "s"
         process = subprocess.Popen(
-            [*command, "--socket", str(path)],
-            stderr=subprocess.PIPE,
-            text=True,
-            env=os.environ | environment,
+            [*command, "--socket", str(path)], stderr=subprocess.PIPE, text=True, env=os.environ | environment
         )
         try:
             yield process, path
@@ -98,12 +97,11 @@ def started(
 
 async def listening(path: Path) -> None:
     """Until a worker accepts connections."""
-    with anyio.fail_after(PATIENCE):
-        while True:
-            try:
-                stream = await anyio.connect_unix(path)
-            except OSError:
-                await anyio.sleep(0.02)  # nothing tells when another program listens
-            else:
-                await stream.aclose()
-                return
+
+    async def accepts() -> bool:
+        with suppress(OSError):
+            await (await anyio.connect_unix(path)).aclose()
+            return True
+        return False
+
+    await until(accepts)

@@ -7,13 +7,13 @@ import subprocess
 
 import pytest
 
-from example_workers import COMMANDS, PATIENCE, listening, started
+from example_workers import PATIENCE, SERVED, listening, started
 from longwire.contract.check.run import CASES, check_worker
 
 
-@pytest.fixture(params=COMMANDS)
+@pytest.fixture(params=SERVED)
 def command(request: pytest.FixtureRequest) -> list[str]:
-    return COMMANDS[request.param]()
+    return SERVED[request.param]()
 
 
 async def test_every_case_of_the_contract(command: list[str]) -> None:

@@ -129,19 +129,13 @@ async def test_a_wrong_value_fails_its_own_call(command: list[str], version: str
             assert last["error"] == "own/throws failed: the worker's log says why"
             result = (await client.tool("says"))["jsonrpc"]["result"]
             assert (result["isError"], result["content"][0]["text"]) == (True, "no such film")
-            # All on one connection, which has outlived it.
-            assert (await client.tool("fine"))["jsonrpc"]["result"]["content"][0]["text"] == "fine"
-            assert worker.poll() is None
-    assert log[0].count(_SECRET) >= 2  # for those who run the worker
-    assert "tool 'throws' failed" in log[0]
-
-
-@pytest.mark.parametrize("version", [HANDSHAKE, STATELESS])
-async def test_results_have_what_their_version_has(command: list[str], version: str) -> None:
-    with started(command, log=[]) as (_, path):
-        async with greeted(path, version) as client:
             result = (await client.tool("document"))["jsonrpc"]["result"]
             assert result["structuredContent"] == {"a": 1, "list": []}
             assert result["content"] == [{"type": "text", "text": '{"a":1,"list":[]}'}]
             listed = (await client.ask("tools/list", {}))["jsonrpc"]["result"]
             assert ("ttlMs" in listed) is (version == STATELESS)
+            # All on one connection, which has outlived it.
+            assert (await client.tool("fine"))["jsonrpc"]["result"]["content"][0]["text"] == "fine"
+            assert worker.poll() is None
+    assert log[0].count(_SECRET) >= 2  # for those who run the worker
+    assert "tool 'throws' failed" in log[0]

@@ -79,23 +79,3 @@ async def test_an_announcement_reaches_every_session(server: ServedProgram) -> N
         with anyio.fail_after(PATIENCE):
             await heard.wait()
         assert lines == ["dinner"]
-
-
-@pytest.mark.parametrize("era", ERAS)
-async def test_a_call_that_nobody_waits_for_ends(server: ServedProgram, era: str) -> None:
-    begun = anyio.Event()
-
-    async def heard(*_: Any) -> None:
-        begun.set()
-
-    async with _client(server, era) as client, anyio.create_task_group() as tasks:
-
-        async def count() -> None:
-            await client.call_tool("count", {"to": 10_000}, progress_callback=heard)
-
-        tasks.start_soon(count)
-        with anyio.fail_after(PATIENCE):
-            await begun.wait()
-        tasks.cancel_scope.cancel()
-    async with _client(server, era) as client:
-        assert _text(await client.call_tool("echo", {"text": "still here"})) == "still here"

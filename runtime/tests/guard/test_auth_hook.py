@@ -18,7 +18,6 @@ from longwire.guard.auth_hook import AuthHook, HookFunction, Undecided, Verdict,
 from longwire.guard.grants import Scopes
 from longwire.principals.principal import Principal
 from longwire.principals.rates import parse_rate
-from transport_bench import run
 
 TOKEN = "correct-horse-battery"
 HERE = "127.0.0.1"
@@ -30,7 +29,7 @@ async def asked(hook: AuthHook, token: str | None = TOKEN, address: str = HERE, 
     return await found
 
 
-def verdict(answer: Any, *, plain: bool = True, scopes: Scopes | None = None) -> Verdict:
+async def verdict(answer: Any, *, plain: bool = True, scopes: Scopes | None = None) -> Verdict:
     """What becomes of an answer, from a plain function or from a coroutine function."""
 
     def quick(*_: Any) -> Any:
@@ -42,14 +41,7 @@ def verdict(answer: Any, *, plain: bool = True, scopes: Scopes | None = None) ->
         await asyncio.sleep(0)
         return quick(*question)
 
-    found: list[Verdict] = []
-
-    async def main() -> None:
-        hook = AuthHook(quick if plain else slow, scopes=scopes or Scopes())
-        found.append(await asked(hook))
-
-    run(main)
-    return found[0]
+    return await asked(AuthHook(quick if plain else slow, scopes=scopes or Scopes()))
 
 
 @pytest.mark.parametrize("plain", [True, False])
@@ -71,8 +63,8 @@ def verdict(answer: Any, *, plain: bool = True, scopes: Scopes | None = None) ->
         ),
     ],
 )
-def test_what_a_hook_may_answer(answer: Any, principal: Principal | None, plain: bool) -> None:
-    assert verdict(answer, plain=plain, scopes=Scopes.parse({"score": ["x_*"]})) == principal
+async def test_what_a_hook_may_answer(answer: Any, principal: Principal | None, plain: bool) -> None:
+    assert await verdict(answer, plain=plain, scopes=Scopes.parse({"score": ["x_*"]})) == principal
 
 
 @pytest.mark.parametrize("plain", [True, False])
@@ -86,10 +78,7 @@ def test_what_a_hook_may_answer(answer: Any, principal: Principal | None, plain:
         ("x" * 129, "has the name"),
         ({}, "has the name None"),
         ({"name": 7}, "has the name 7"),
-        (
-            {"name": "alice", "role": "admin"},
-            "unknown key 'role': use name, scopes, tools, resources",
-        ),
+        ({"name": "alice", "role": "admin"}, "unknown key 'role': use name, scopes, tools, resources"),
         ({"name": "alice", "tools": "all"}, "are 'all': write a list"),
         ({"name": "alice", "rate": "often"}, "'often' is no rate"),
         (ValueError(f"what is {TOKEN}?"), r"ValueError: what is \[hidden\]\?"),
@@ -97,11 +86,11 @@ def test_what_a_hook_may_answer(answer: Any, principal: Principal | None, plain:
         (KeyError(), "KeyError"),
     ],
 )
-def test_a_hook_that_fails_lets_nobody_in(
+async def test_a_hook_that_fails_lets_nobody_in(
     answer: Any, said: str, plain: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.ERROR):
-        found = verdict(answer, plain=plain)
+        found = await verdict(answer, plain=plain)
     assert "try again later" in found.reason
     assert len(caplog.records) == 1
     message = caplog.records[0].getMessage()
@@ -213,7 +202,7 @@ async def test_a_plain_function_that_waits_delays_nobody() -> None:
     assert await asking == Principal.of_token("alice")
 
 
-def test_hooks_are_imported_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_hooks_are_imported_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "my_hooks.py").write_text(
         "def sign_in(token, headers, address): return 'alice'\n"
         "class Users:\n"
@@ -227,15 +216,12 @@ def test_hooks_are_imported_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     (tmp_path / "exit_hooks.py").write_text("raise SystemExit\n")
     monkeypatch.syspath_prepend(str(tmp_path))
 
-    async def main() -> None:
-        for text, name in (
-            ("my_hooks:sign_in", "alice"),
-            ("my_hooks:users", "bob"),
-            ("my_hooks:users.find", "carol"),
-        ):
-            assert await asked(AuthHook(load_hook(text))) == Principal.of_token(name)
-
-    run(main)
+    for text, name in (
+        ("my_hooks:sign_in", "alice"),
+        ("my_hooks:users", "bob"),
+        ("my_hooks:users.find", "carol"),
+    ):
+        assert await asked(AuthHook(load_hook(text))) == Principal.of_token(name)
     for text, sentence in (
         ("my_hooks", "the auth hook 'my_hooks' is no function: write module:function"),
         ("my_hooks:", "is no function"),

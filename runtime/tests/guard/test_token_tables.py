@@ -149,10 +149,7 @@ TABLE = f'[tokens.a]\ntoken = "{ALICE}"\n'
         ("[tokens.a]\ntoken = 'with a blank in the middle'", "holds special characters"),
         ("[tokens.a]\ntoken = 'späte-erkenntnis-im-herbst'", "holds special characters"),
         (f"{TABLE}tool = ['x']", "unknown key 'tool': did you mean '(token|tools)'\\?"),
-        (
-            f"{TABLE}colour = 1",
-            "unknown key 'colour': use token, tokens, expires, scopes, tools, resources",
-        ),
+        (f"{TABLE}colour = 1", "unknown key 'colour': use token, tokens, expires, scopes, tools, resources"),
         (f"{TABLE}rate = '60'", "the rate of 'a' in 't.toml': '60' is no rate: write a number and"),
         (f"{TABLE}rate = 60", "the rate of 'a' in 't.toml': 60 is no rate"),
         (f"{TABLE}tools = 'x'", "the tools of 'a' in 't.toml' are 'x': write a list"),
@@ -362,10 +359,7 @@ def test_paths_that_name_no_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        (
-            f"{ALICE}\n{BOB}",
-            "the token in 'file', line 1, has no name: write one token alone, or",
-        ),
+        (f"{ALICE}\n{BOB}", "the token in 'file', line 1, has no name: write one token alone, or"),
         (f"alice {ALICE}\n{BOB}", "line 2, has no name"),
         (f"a/b {ALICE}", "line 1, has no name"),
         (f"alice {ALICE} more", "line 1, has no name"),

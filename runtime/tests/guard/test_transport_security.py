@@ -152,10 +152,7 @@ def test_origins(origin: str | None, allowed: bool) -> None:
 async def test_checks_are_always_on(offer: str) -> None:
     at = Http(LOCAL, frozenset({offer}))  # type: ignore[arg-type]
     async with serving(at) as server, http_client() as http:
-        for headers, status in (
-            ({"Host": "evil.example"}, 421),
-            ({"Origin": "http://evil.example"}, 403),
-        ):
+        for headers, status in (({"Host": "evil.example"}, 421), ({"Origin": "http://evil.example"}, 403)):
             for method in ("GET", "POST"):
                 answer = await http.request(method, server.where, headers={**ACCEPT, **headers})
                 assert answer.status_code == status

@@ -22,6 +22,7 @@ from longwire.journal import buffered_journal
 from longwire.journal.buffered_journal import BufferedJournal
 from longwire.journal.journal import EventRecord, StoredSession, StreamRecord
 from longwire.journal.journal_file import JournalFile
+from waiting import until
 
 
 async def test_a_session_comes_back_as_it_was(path: Path) -> None:
@@ -182,7 +183,7 @@ async def test_trouble_is_counted_and_survived(
             for _ in range(3):
                 await _failure(counters)
         kept.append(ALICE, event(4))
-        await _recovery(kept, counters)
+        await _recovery(kept)
         kept.close()
     assert numbers(path) == [2, 3, 4]
     assert found(path, BOB) is not None
@@ -261,23 +262,21 @@ def test_a_full_disk_is_told_once(tmp_path: Path) -> None:
 async def _failure(counters: RuntimeCounters) -> None:
     """Wait for one more."""
     before = counters.journal_failures
-    async with asyncio.timeout(SOON):
-        while counters.journal_failures == before:
-            await asyncio.sleep(0.005)
+    await until(lambda: counters.journal_failures > before)
 
 
-async def _recovery(kept: BufferedJournal, counters: RuntimeCounters) -> None:
+async def _recovery(kept: BufferedJournal) -> None:
     """Wait until callbacks come from the thread again, not at once."""
-    async with asyncio.timeout(SOON):
+
+    def is_waited_for() -> bool:
         told: list[int] = []
-        while True:
-            kept.touch(ALICE, time.time())
-            kept.append(ALICE, event(4))
-            told.clear()
-            kept.when_stored(lambda: told.append(1))
-            if not told:
-                return await stored(kept)
-            await asyncio.sleep(0.005)
+        kept.touch(ALICE, time.time())
+        kept.append(ALICE, event(4))
+        kept.when_stored(lambda: told.append(1))
+        return not told
+
+    await until(is_waited_for)
+    await stored(kept)
 
 
 def hanging() -> FakeStore:
@@ -345,9 +344,7 @@ async def test_a_session_that_had_no_room_is_stored_again_from_memory(
         kept.append(ALICE, event(3))
         kept.save(record(ALICE, initialized=True))
         kept.append(BOB, event(2))
-        async with asyncio.timeout(SOON):
-            while "in memory alone" not in caplog.text:
-                await asyncio.sleep(0.005)
+        await until(lambda: "in memory alone" in caplog.text)
     assert await kept.flush(SOON)
     assert not kept.at_risk(ALICE)
     kept.append(ALICE, event(4))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import threading
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -13,6 +13,7 @@ from journal_records import ALICE, BOB, SOON, FakeStore, event, record, stored
 from longwire.counters import RuntimeCounters
 from longwire.journal.buffered_journal import BufferedJournal, Refusal
 from longwire.journal.journal import StoredSession, StreamRecord
+from waiting import until
 
 
 @asynccontextmanager
@@ -56,8 +57,7 @@ async def test_the_first_changes_of_a_session_say_that_they_are_all_of_it() -> N
         kept.append(BOB, event(1))
         store.fails = False
         await stored(kept)
-        while not any(BOB in changes for changes in store.written):
-            await asyncio.sleep(0.005)
+        await until(lambda: any(BOB in changes for changes in store.written))
     assert [changes[ALICE].is_whole for changes in store.written if ALICE in changes] == [True, False]
     first = next(changes[BOB] for changes in store.written if BOB in changes)
     assert first.is_whole
@@ -92,8 +92,7 @@ async def test_what_waited_under_an_old_fence_is_never_written_under_a_new_one()
         await stored(kept)
         store.fails = False
         kept.append(ALICE, event(4))
-        while 3 not in store.fences(ALICE):
-            await asyncio.sleep(0.005)
+        await until(lambda: 3 in store.fences(ALICE))
         await stored(kept)
     late = [changes[ALICE] for changes in store.written if ALICE in changes and changes[ALICE].fence == 3]
     assert {number for changes in late for number in changes.events} == {3, 4}
@@ -114,16 +113,19 @@ async def test_a_session_can_be_stored_whole_again() -> None:
     assert (changes.next_event, changes.next_stream, list(changes.streams)) == (9, 3, [1])
 
 
-async def test_a_process_that_was_paused_goes_on_waiting_for_the_store() -> None:
+async def test_a_process_that_was_paused_goes_on_waiting_for_the_store(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """What it would send by then may be of sessions that another server has."""
     told: list[int] = []
-    async with playing(patience=0.3) as (kept, store):
+    async with playing() as (kept, store):
         store.answers.clear()
         kept.save(record(ALICE))
         kept.when_stored(lambda: told.append(1))
-        threading.Event().wait(0.6)  # the loop stands still for longer than the patience
-        await asyncio.sleep(0)
-        await asyncio.sleep(0.1)
+        # It stood still for longer than the patience of 2 s.
+        monkeypatch.setattr(asyncio.get_running_loop(), "time", lambda: time.monotonic() + 5.0)
+        for _ in range(3):
+            await asyncio.sleep(0)
         assert told == []
         store.answers.set()
         await stored(kept)

@@ -7,7 +7,6 @@ import json
 import logging
 import os
 import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
@@ -35,6 +34,7 @@ from longwire.product.calls import NamesBadParams
 from longwire.product.catalog import Answer, Call, Catalog, Tool
 from longwire.wire.http.request import Request
 from longwire.work import Job, Progress
+from prepared_programs import starter
 from pretend_jobs import PretendJobs
 from raw_http import call
 from scripted_worker import ScriptedWorker, fronting
@@ -246,7 +246,7 @@ stop()
 def _run(endpoint: str) -> list[dict[str, Any]]:
     environ = {**os.environ, "OTEL_EXPORTER_OTLP_ENDPOINT": endpoint}
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM], env=environ, capture_output=True, text=True, timeout=60, check=True
+        [*starter(), "-c", PROGRAM], env=environ, capture_output=True, text=True, timeout=60, check=True
     )
     assert done.stdout == ""
     return [json.loads(line) for line in done.stderr.splitlines()]

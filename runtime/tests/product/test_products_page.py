@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import anyio
 import pytest
 from mcp import Client
 
 from longwire import declared
+from longwire.settings import Settings
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "products.md").read_text()
 
@@ -27,14 +27,10 @@ def product() -> Iterator[dict[str, Any]]:
     declared.declare(before)
 
 
-def test_its_tool_answers(product: dict[str, Any]) -> None:
-    async def main() -> Any:
-        from longwire.settings import Settings
-
-        async with product["serving"](Settings()) as served, Client(served.server) as client:
-            return (await client.call_tool("greet", {"name": "Ada"})).structured_content
-
-    assert anyio.run(main) == {"greeting": "Hello, Ada!"}
+async def test_its_tool_answers(product: dict[str, Any]) -> None:
+    async with product["serving"](Settings()) as served, Client(served.server) as client:
+        told = await client.call_tool("greet", {"name": "Ada"})
+        assert told.structured_content == {"greeting": "Hello, Ada!"}
 
 
 def test_its_options_have_its_names(product: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,7 +7,6 @@ import re
 import shlex
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -16,6 +15,7 @@ from urllib.request import urlopen
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from prepared_programs import starter
 from served_program import SECONDS, longwire_server
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -42,7 +42,7 @@ def answers(printed: str) -> list[dict[str, Any]]:
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed here")
 def test_the_commands_do_what_the_page_says(tmp_path: Path) -> None:
-    command = shlex.join([sys.executable, "-P", str(WORKER)])
+    command = shlex.join([*starter(), str(WORKER)])
     with longwire_server(tmp_path, "--http", "0", "--metrics", "0", "--worker-command", command) as server:
         metrics = server.where("metrics").where
         there = urlsplit(server.where("http").where).netloc

@@ -25,8 +25,8 @@ from longwire.operations.metrics import metrics_pages
 from longwire.server.main import ServiceManager
 from longwire.settings import Settings
 from longwire.wire.listeners import bind, bound
-from raw_http import HELLO, call, http_client
-from server_program import program, say, until
+from raw_http import http_client
+from server_program import program, until
 from transport_bench import ENDPOINTS, ERAS, LOCAL, SECONDS, serving
 
 TRANSPORTS = pytest.mark.parametrize("transport", list(ENDPOINTS))
@@ -80,7 +80,7 @@ async def test_work_that_ends_within_the_grace_time_is_answered(
 
 
 @asynccontextmanager
-async def busy(endpoint: Endpoint, era: str, grace: float, **more: Any) -> AsyncIterator[Any]:
+async def busy(endpoint: Endpoint, grace: float, **more: Any) -> AsyncIterator[Any]:
     """A server whose client waits for a call."""
     async with (
         serving(endpoint, settings=Settings(grace=grace), **more) as server,
@@ -88,7 +88,7 @@ async def busy(endpoint: Endpoint, era: str, grace: float, **more: Any) -> Async
     ):
 
         async def stay() -> None:
-            async with server.client(era) as client:
+            async with server.client("legacy") as client:
                 await Caller().wait(client)
 
         tasks.start_soon(stay)
@@ -100,27 +100,25 @@ async def busy(endpoint: Endpoint, era: str, grace: float, **more: Any) -> Async
 
 
 @TRANSPORTS
-@BOTH_ERAS
-async def test_work_that_takes_longer_is_cancelled(transport: str, era: str, tmp_path: Path) -> None:
-    async with busy(ENDPOINTS[transport](tmp_path), era, 0.1) as server:
+async def test_work_that_takes_longer_is_cancelled(transport: str, tmp_path: Path) -> None:
+    async with busy(ENDPOINTS[transport](tmp_path), 0.1) as server:
         server.stop.request()
 
 
-@TRANSPORTS
-async def test_a_second_wish_is_granted_at_once(transport: str, tmp_path: Path) -> None:
+async def test_a_second_wish_is_granted_at_once() -> None:
     stopping = anyio.Event()
 
     async def on_stop(_: float) -> None:
         stopping.set()
         await anyio.sleep_forever()
 
-    async with busy(ENDPOINTS[transport](tmp_path), "legacy", 10 * SECONDS, on_stop=on_stop) as server:
+    async with busy(Http(LOCAL), 10 * SECONDS, on_stop=on_stop) as server:
         server.stop.request()
         await stopping.wait()
         server.stop.request()
 
 
-@TRANSPORTS
+@pytest.mark.parametrize("transport", ["uds", "http"])
 async def test_a_server_that_stops_takes_no_new_clients(transport: str, tmp_path: Path) -> None:
     stopping = anyio.Event()
 
@@ -184,15 +182,6 @@ def test_signals_end_the_program_cleanly(number: signal.Signals, tmp_path: Path)
         assert not path.exists()
 
 
-def test_a_signal_with_work_in_flight_ends_the_program_after_the_grace_time() -> None:
-    with program("--grace", "0.1") as process:
-        say(process, HELLO, call(1, "stubborn"))
-        until(process.stderr, b"stubborn: started")
-        process.send_signal(signal.SIGTERM)
-        until(process.stderr, b"stubborn: cancelled")
-        assert process.wait(SECONDS) == 0
-
-
 def test_a_second_server_says_so_in_one_sentence(tmp_path: Path) -> None:
     path = tmp_path / "s"
     with program("--uds", str(path)) as first:
@@ -217,9 +206,7 @@ async def test_pages_for_operators_are_there_until_the_end(tmp_path: Path) -> No
     pages = metrics_pages(CollectorRegistry(), lambda: "it stops" if stopping.is_set() else None)
     page = Page("metrics", LOCAL, pages, "/readyz")
     access, settings = Access(Tokens({"a-token-of-some-length": "a"})), Settings(grace=SECONDS)
-    async with (
-        serving(Http(LOCAL), page, access=access, settings=settings, on_stop=on_stop) as server,
-    ):
+    async with serving(Http(LOCAL), page, access=access, settings=settings, on_stop=on_stop) as server:
         url = next(found.where for found in server.opened if found.transport == "metrics")
         for status in (200, 503):
             async with http_client() as http:  # a new connection

@@ -8,6 +8,7 @@ from fake_journal import FakeJournal
 from fake_responder import FakeResponder
 from longwire.counters import RuntimeCounters
 from longwire.journal.journal import Journal
+from longwire.sessions import streams
 from longwire.sessions.event_log import MAX_QUIET_GETS, EventLog
 from longwire.sessions.streams import ROOM, Stream
 from longwire.settings import WireLimits
@@ -232,9 +233,12 @@ def test_first_ids_that_await_the_store_take_no_room_from_messages(counters: Run
     assert log.pending == 0
 
 
-def test_a_client_takes_a_queue_of_any_length(counters: RuntimeCounters) -> None:
-    log = _log(counters, max_pending=300, max_pending_bytes=1 << 30)
-    messages = [f'"{number} {"x" * ROOM}"' for number in range(300)]
+def test_a_client_takes_a_queue_of_any_length(
+    counters: RuntimeCounters, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(streams, "ROOM", 10)
+    log = _log(counters, max_pending=3000)
+    messages = [f'"{number} {"x" * 10}"' for number in range(3000)]
     for message in messages:
         log.notify(message.encode())
     assert _get(log).messages == messages

@@ -148,10 +148,7 @@ async def test_lists_and_resources_are_told_to_those_who_asked() -> None:
 async def test_the_sdks_client_understands_it(over_http: bool) -> None:
     async with ground_served() as ground:
         server = ground.url if over_http else ground.server
-        async with (
-            Client(server, mode=MODERN) as client,
-            client.listen(tools_list_changed=True) as events,
-        ):
+        async with Client(server, mode=MODERN) as client, client.listen(tools_list_changed=True) as events:
             await ground.bus.publish(ToolsListChanged())
             with anyio.fail_after(PATIENCE):
                 assert await anext(events) == ToolsListChanged()

@@ -3,27 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import selectors
 from contextlib import suppress
 
 from longwire.wire.tasks import RunningTasks
-
-
-class _Leaping(selectors.DefaultSelector):
-    now = 0.0
-
-    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
-        self.now += timeout or 0.0
-        return super().select(0)
-
-
-class _Loop(asyncio.SelectorEventLoop):
-    def __init__(self) -> None:
-        self.clock = _Leaping()
-        super().__init__(self.clock)
-
-    def time(self) -> float:
-        return self.clock.now
+from waiting import LeapingLoop
 
 
 def _seconds_to_end(cleans_up: float, *, swallows: int = 0) -> tuple[float, list[str]]:
@@ -51,7 +34,7 @@ def _seconds_to_end(cleans_up: float, *, swallows: int = 0) -> tuple[float, list
         await tasks.end()
         return loop.time() - began
 
-    with asyncio.Runner(loop_factory=_Loop) as runner:
+    with asyncio.Runner(loop_factory=LeapingLoop) as runner:
         return round(runner.run(run()), 3), said
 
 

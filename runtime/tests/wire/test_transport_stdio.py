@@ -79,9 +79,3 @@ def test_input_and_output_that_are_no_pipes(kind: str, tmp_path: Path) -> None:
         assert process.wait(SECONDS) == 0
     answers = [json.loads(text) for text in (tmp_path / "out").read_bytes().splitlines()]
     assert [answer["id"] for answer in answers] == ([0, 1] if kind == "file" else [])
-
-
-def test_logs_are_json_lines_that_say_where_it_listens() -> None:
-    with program() as process:
-        found = json.loads(line(process.stderr))
-        assert (found["event"], found["transport"]) == ("listening", "stdio")

@@ -154,10 +154,7 @@ async def test_a_client_that_dies_harms_nobody(tmp_path: Path) -> None:
 
 async def test_clients_beyond_the_limit_are_turned_away_with_a_sentence(tmp_path: Path) -> None:
     settings = Settings(connections=1, grace=0.2)
-    async with (
-        serving(Uds(tmp_path / "s"), settings=settings) as server,
-        server.client("legacy") as client,
-    ):
+    async with serving(Uds(tmp_path / "s"), settings=settings) as server, server.client("legacy") as client:
         async with await anyio.connect_unix(server.where) as late:
             text = await late.receive()
             assert "too many clients are connected" in json.loads(text)["error"]["message"]

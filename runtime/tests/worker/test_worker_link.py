@@ -95,12 +95,6 @@ def test_any_envelope_is_answered_or_closes_the_connection(given_: list[tuple[st
         assert "error" not in said  # nothing that nobody thought of
 
 
-@settings(max_examples=60, deadline=None)
-@given(st.binary(max_size=64), st.booleans())
-def test_any_bytes_are_frames_or_close_the_connection(data: bytes, greeted: bool) -> None:
-    asyncio.run(_fed(_SERVER, *([HELLO] if greeted else []), data))
-
-
 async def test_handlers_wait_while_the_runtime_does_not_read() -> None:
     link, _ = _link(server())
     link.pause_writing()

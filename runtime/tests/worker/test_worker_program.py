@@ -1,20 +1,15 @@
-"""Workers as programs: the example passes the checks, an App is run by name, and ends with its parent."""
+"""Workers as programs: an App is run by name or by its own program."""
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import os
-import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from longwire.contract.check.probe import Probe
-from longwire.contract.check.run import CASES, check_worker, started
-from worker_ground import EXAMPLE, example, served
+from longwire.contract.check.run import check_worker, started
+from prepared_programs import starter
+from worker_ground import example
 
 _APP = """
 from longwire.worker import App
@@ -25,63 +20,20 @@ def echo(text: str) -> str:
 """
 
 
-async def test_the_example_passes_every_check(tmp_path: Path) -> None:
-    app = example().app
-    async with served(app, tmp_path / "w"):
-        reports = await check_worker(tmp_path / "w")
-    assert {report.name: report.reason for report in reports if report.outcome != "passed"} == {}
-    assert len(reports) == len(CASES)
-
-
 async def test_an_app_is_started_by_name_and_by_its_own_program(tmp_path: Path) -> None:
     (tmp_path / "tiny_app.py").write_text(_APP + "app.run()\n")
-    named = [sys.executable, "-m", "longwire.worker", "tiny_app:app"]
     (tmp_path / "plain_app.py").write_text(_APP)
     before = os.getcwd()
     os.chdir(tmp_path)
     try:
-        own = [sys.executable, str(tmp_path / "tiny_app.py")]
-        by_name = [*named[:-1], "plain_app:app", "--socket", "{socket}"]
+        own = [*starter(), str(tmp_path / "tiny_app.py")]
+        by_name = [*starter(), "-m", "longwire.worker", "plain_app:app", "--socket", "{socket}"]
         for number, command in enumerate((own, by_name)):
             async with started(command, tmp_path / f"{number}"):
                 reports = await check_worker(tmp_path / f"{number}", only=["echo"])
                 assert [report.outcome for report in reports] == ["passed"]
     finally:
         os.chdir(before)
-
-
-async def test_a_worker_ends_with_its_parent(tmp_path: Path) -> None:
-    """The parent is a shell that starts the worker, says its id, and is killed."""
-    socket = tmp_path / "w"
-    code = (
-        "import os, subprocess, sys, time\n"
-        "environ = {**os.environ, 'LONGWIRE_PARENT_PID': str(os.getpid())}\n"
-        f"command = [sys.executable, {str(EXAMPLE)!r}, '--socket', {str(socket)!r}]\n"
-        "child = subprocess.Popen(command, env=environ)\n"
-        "print(child.pid, flush=True)\n"
-        "time.sleep(60)\n"
-    )
-    parent = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
-    assert parent.stdout is not None
-    worker = int(parent.stdout.readline())
-    try:
-        while not socket.exists():
-            await asyncio.sleep(0.01)
-        probe = await Probe.connect(socket, 10)
-        await probe.greet()
-        parent.kill()
-        parent.wait()
-        assert await probe.ended(10)
-    finally:
-        parent.kill()
-        parent.stdout.close()
-        parent.wait()
-        _end(worker)
-
-
-def _end(process: int) -> None:
-    with contextlib.suppress(ProcessLookupError):
-        os.kill(process, signal.SIGKILL)
 
 
 @pytest.mark.parametrize(

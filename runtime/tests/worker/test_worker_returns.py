@@ -71,10 +71,7 @@ def as_unknown(): ...  # type: ignore[no-untyped-def]
 @pytest.mark.parametrize(
     ("function", "schema"),
     [
-        (
-            as_sum,
-            {"type": "object", "properties": {"total": {"type": "integer"}}, "required": ["total"]},
-        ),
+        (as_sum, {"type": "object", "properties": {"total": {"type": "integer"}}, "required": ["total"]}),
         (
             as_named,
             {

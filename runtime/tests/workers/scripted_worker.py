@@ -31,6 +31,7 @@ from longwire.workers.dispatch import WorkerDispatch
 from longwire.workers.home import WorkerPlan
 from longwire.workers.pool import WorkerPool
 from raw_http import HELLO
+from waiting import until
 
 Frame = dict[str, Any]
 Script = Callable[["Wire", Frame], None]
@@ -178,13 +179,13 @@ class WorkerClient(CoreClient):
 
     async def answered(self, message: Any, headers: Mapping[str, str | None] | None = None) -> FakeResponder:
         answer = self.post(message, headers)
-        await eventually(lambda: answer.gone)
+        await until(lambda: answer.gone)
         return answer
 
     async def alone(self, message: Any) -> FakeResponder:
         """The answer to a request without a session."""
         answer = self.stateless(message)
-        await eventually(lambda: answer.gone)
+        await until(lambda: answer.gone)
         return answer
 
     def with_tools(self, *tools: str) -> WorkerClient:
@@ -260,10 +261,3 @@ async def fronting(
             yield front
         assert not front.limits.in_flight
         front.sessions.journal.close()
-
-
-async def eventually(condition: Callable[[], object], seconds: float = 15.0) -> None:
-    """Wait for something that other parts of the loop bring about."""
-    async with asyncio.timeout(seconds):
-        while not condition():
-            await asyncio.sleep(0.001)

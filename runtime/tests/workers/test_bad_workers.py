@@ -22,7 +22,6 @@ from scripted_worker import (
     Wire,
     WorkerCore,
     answering,
-    eventually,
     fronting,
     holding,
     on_calls,
@@ -30,6 +29,7 @@ from scripted_worker import (
     result,
     sent,
 )
+from waiting import until
 
 
 def silent(wire: Wire, frame: Frame) -> None:
@@ -70,7 +70,7 @@ async def test_a_worker_that_sends_nonsense_loses_its_connection_and_its_calls_f
     worker.script = on_calls(lambda wire, _: wire.send(BROKEN[broken]))
     assert error_of(await called(front)) == ("worker_protocol", -32603)
     worker.script = answering
-    await eventually(lambda: worker.connections == 2)  # it is connected again, after a wait
+    await until(lambda: worker.connections == 2)  # it is connected again, after a wait
     assert "result" in reply_of(await called(front, 2))
     assert front.counters.worker_events["worker_protocol"] == 1
     assert front.counters.worker_failures == {"worker_protocol": 1}
@@ -89,10 +89,7 @@ async def test_bytes_of_a_frame_that_never_ends_are_no_sign_of_life(
     async with fronting(worker, ping_seconds=0.05 if limit == "PONG_SECONDS" else 60) as front:
         wire = worker.wires[0]
         wire.send(struct.pack(">I", 1 << 20))
-        async with asyncio.timeout(15):
-            while not front.counters.worker_events["restarts"]:
-                wire.send(b" ")
-                await asyncio.sleep(0.005)
+        await until(lambda: wire.send(b" ") or front.counters.worker_events["restarts"])
     assert sentence in caplog.text
 
 
@@ -109,7 +106,7 @@ async def test_answers_for_wrong_ids_and_second_answers_are_dropped_and_counted(
         assert "result" in reply_of(await called(front))
         assert "result" in reply_of(await called(front, 2))
         events = front.counters.worker_events
-        await eventually(lambda: events["late"] == 2)
+        await until(lambda: events["late"] == 2)
         assert (events["unknown_id"], events["unknown_event"]) == (6, 2)
 
 
@@ -150,7 +147,7 @@ async def test_a_worker_that_never_answers_is_given_up_and_told() -> None:
     worker = ScriptedWorker(on_calls(silent))
     async with fronting(worker, call_seconds=0.1) as front:
         assert error_of(await called(front)) == ("worker_timeout", -32603)
-        await eventually(lambda: worker.events("cancel") and worker.events("ping"))
+        await until(lambda: worker.events("cancel") and worker.events("ping"))
         assert "result" in reply_of(await _listed(front))  # it is alive
 
 
@@ -162,7 +159,7 @@ async def _listed(front: WorkerCore) -> FakeResponder:
 async def test_a_socket_that_is_no_worker_is_given_up_and_tried_again() -> None:
     mute = ScriptedWorker(hello=None)
     async with fronting(mute, ready=False, queue_seconds=0.1) as front:
-        await eventually(lambda: mute.connections == 1)
+        await until(lambda: mute.connections == 1)
         assert error_of(await called(front)) == ("worker_queue_timeout", -32012)
         assert front.pool.statuses()[0].state == "starting"
 
@@ -179,7 +176,7 @@ async def test_a_socket_that_is_no_worker_is_given_up_and_tried_again() -> None:
 async def test_a_hello_that_is_none_is_refused(hello: Frame | bytes) -> None:
     worker = ScriptedWorker(hello=hello)  # type: ignore[arg-type]
     async with fronting(worker, ready=False) as front:
-        await eventually(lambda: front.counters.worker_events["worker_protocol"] >= 2)
+        await until(lambda: front.counters.worker_events["worker_protocol"] >= 2)
         status = front.pool.statuses()[0]
         assert worker.connections >= 2
         assert status.restarts >= 1
@@ -191,12 +188,12 @@ async def test_a_socket_that_does_not_exist_is_waited_for() -> None:
         front = WorkerCore(WorkerPlan(sockets=(path,), queue_seconds=20), WireLimits())
         await front.pool.start()
         async with front.core.run():
-            await eventually(lambda: front.pool.statuses()[0].state == "waiting")
+            await until(lambda: front.pool.statuses()[0].state == "waiting")
             assert path in (front.pool.statuses()[0].problem or "")
             answer = front.client.stateless(call(1, "echo"))
             worker = ScriptedWorker()
             server = await asyncio.get_running_loop().create_unix_server(lambda: Wire(worker), path)
-            await eventually(lambda: answer.gone)
+            await until(lambda: answer.gone)
             assert "result" in reply_of(answer)
             server.close()
 
@@ -210,17 +207,17 @@ async def test_the_queue_is_bounded_in_length_and_time() -> None:
         assert (refused.status, refused.headers[b"retry-after"]) == (503, b"2")
         assert error_of(refused) == ("worker_queue_full", -32012)
         assert front.pool.queued == 2
-        await eventually(lambda: all(answer.gone for answer in waiting))
+        await until(lambda: all(answer.gone for answer in waiting))
         assert {error_of(answer)[0] for answer in waiting} == {"worker_queue_timeout"}
         left = front.client.stateless(call(8, "echo"))
         assert front.pool.queued == 1
         left.drop()
         assert front.pool.queued == 0
         last = front.client.stateless(call(9, "echo"))
-        await eventually(worker.calls)
+        await until(worker.calls)
         worker.script = answering
         worker.wire.send(replied(worker.calls()[0]))
-        await eventually(lambda: first.gone and last.gone)
+        await until(lambda: first.gone and last.gone)
         assert "result" in reply_of(last)
 
 
@@ -234,7 +231,7 @@ async def test_a_worker_that_says_bye_finishes_and_gets_no_more(front: WorkerCor
     worker.script = on_calls(leaving)
     assert "result" in reply_of(await called(front))
     worker.script = answering
-    await eventually(lambda: worker.connections == 2)
+    await until(lambda: worker.connections == 2)
     assert "result" in reply_of(await called(front, 2))
 
 
@@ -242,25 +239,20 @@ async def test_a_drained_worker_finishes_its_calls_beside_its_successor(front: W
     worker = front.worker
     worker.script = on_calls(silent)
     slow = front.client.stateless(call(1, "echo"))
-    message = {
-        "jsonrpc": "2.0",
-        "id": 2,
-        "method": "subscriptions/listen",
-        "params": {"notifications": {}},
-    }
+    message = {"jsonrpc": "2.0", "id": 2, "method": "subscriptions/listen", "params": {"notifications": {}}}
     worker.script = holding
     endless = front.client.stateless(message)
-    await eventually(lambda: worker.calls() and worker.calls("subscriptions/listen"))
+    await until(lambda: worker.calls() and worker.calls("subscriptions/listen"))
     old = worker.wire
     assert old is not None
     assert front.pool.drain("s1")
     assert not front.pool.drain("w7")
-    await eventually(lambda: worker.events("drain") and worker.connections == 2)
+    await until(lambda: worker.events("drain") and worker.connections == 2)
     worker.script = answering
-    await eventually(lambda: endless.gone)  # it would never end by itself
+    await until(lambda: endless.gone)  # it would never end by itself
     assert "result" in reply_of(await called(front, 3))
     assert [status.state for status in front.pool.statuses()] == ["ready", "draining"]
     old.send(replied(worker.calls()[0]))
-    await eventually(lambda: slow.gone)
+    await until(lambda: slow.gone)
     assert "result" in reply_of(slow)
-    await eventually(lambda: len(front.pool.statuses()) == 1)
+    await until(lambda: len(front.pool.statuses()) == 1)

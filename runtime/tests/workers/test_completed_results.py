@@ -9,17 +9,8 @@ import pytest
 
 from core_bench import reply_of
 from longwire.workers.completed_results import completed
-from scripted_worker import (
-    Frame,
-    ScriptedWorker,
-    Wire,
-    WorkerCore,
-    answering,
-    eventually,
-    fronting,
-    replied,
-    result,
-)
+from scripted_worker import Frame, ScriptedWorker, Wire, WorkerCore, answering, fronting, replied, result
+from waiting import until
 
 STATELESS = "2026-07-28"
 
@@ -31,7 +22,7 @@ REPLIES: dict[str, dict[str, Any]] = {
         "capabilities": {"tools": {}, "prompts": {}, "resources": {}},
         "serverInfo": {"name": "bare", "version": "7"},
         "instructions": "Be brief.",
-    },
+    }
 }
 
 
@@ -79,8 +70,8 @@ async def test_a_handshake_is_asked_for_once_for_each_worker(front: WorkerCore) 
     assert await discovered() == found
     assert len(worker.calls("initialize")) == 1
     worker.wire.transport.abort()
-    await eventually(lambda: worker.connections == 2)
-    await eventually(lambda: front.pool.statuses()[0].state == "ready")
+    await until(lambda: worker.connections == 2)
+    await until(lambda: front.pool.statuses()[0].state == "ready")
     assert await discovered() == found
     assert len(worker.calls("initialize")) == 2
 

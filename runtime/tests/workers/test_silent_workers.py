@@ -14,11 +14,11 @@ from scripted_worker import (
     Wire,
     WorkerCore,
     answering,
-    eventually,
     fronting,
     holding,
     replied,
 )
+from waiting import until
 
 
 def stuck(wire: Wire, frame: Frame) -> None:
@@ -31,12 +31,12 @@ def sent(front: WorkerCore, number: int) -> FakeResponder:
 
 async def answered(front: WorkerCore, number: int) -> Frame:
     answer = sent(front, number)
-    await eventually(lambda: answer.gone)
+    await until(lambda: answer.gone)
     return reply_of(answer)
 
 
 async def all_ready(front: WorkerCore) -> None:
-    await eventually(lambda: all(status.state == "ready" for status in front.pool.statuses()))
+    await until(lambda: all(status.state == "ready" for status in front.pool.statuses()))
 
 
 @pytest.fixture(autouse=True)
@@ -49,31 +49,31 @@ async def test_a_worker_in_an_endless_loop_gets_no_more_calls_and_is_replaced() 
     async with fronting(bad, good, ping_seconds=0.05, silent_seconds=1.5) as front:
         await all_ready(front)
         answers = [sent(front, number) for number in range(2)]  # one of which goes to the bad one
-        await eventually(bad.calls)
-        await eventually(lambda: bad.events("ping"))  # though a call is in flight
-        await eventually(lambda: front.pool.statuses()[0].problem)
+        await until(bad.calls)
+        await until(lambda: bad.events("ping"))  # though a call is in flight
+        await until(lambda: front.pool.statuses()[0].problem)
         for number in range(2, 8):
             assert "result" in await answered(front, number)
         assert len(bad.calls()) == 1
         assert not all(answer.gone for answer in answers)
-        await eventually(lambda: all(answer.gone for answer in answers))
+        await until(lambda: all(answer.gone for answer in answers))
         lost = [reply_of(a)["error"] for a in answers if "error" in reply_of(a)]
         assert [error["data"]["errorClass"] for error in lost] == ["worker_lost"]
         bad.script = answering
-        await eventually(lambda: bad.connections == 2)
+        await until(lambda: bad.connections == 2)
 
 
 async def test_a_worker_that_does_one_thing_at_a_time_is_kept() -> None:
     worker = ScriptedWorker(stuck, {**HELLO_BACK, "max_in_flight": 4})
     async with fronting(worker, ping_seconds=0.05, silent_seconds=60.0) as front:
         first = sent(front, 1)
-        await eventually(lambda: worker.events("ping"))
-        await eventually(lambda: front.pool.statuses()[0].problem)
+        await until(lambda: worker.events("ping"))
+        await until(lambda: front.pool.statuses()[0].problem)
         second = sent(front, 2)
         assert front.pool.queued == 1  # nobody else is there: it waits
         worker.script = answering
         worker.wire.send(replied(worker.calls()[0]))  # only now it reads on
-        await eventually(lambda: first.gone and second.gone)
+        await until(lambda: first.gone and second.gone)
         assert "result" in reply_of(first)
         assert "result" in reply_of(second)
         assert worker.connections == 1
@@ -84,7 +84,7 @@ async def test_a_call_waits_for_any_worker_until_one_has_read_what_it_was_sent()
     async with fronting(bad, good, queue=1) as front:
         await all_ready(front)
         answers = [sent(front, number) for number in range(9)]  # as many as one has room for, and one
-        await eventually(lambda: len(good.calls()) == 8)
+        await until(lambda: len(good.calls()) == 8)
         assert len(bad.calls()) == 1
         assert front.pool.queued == 0
         assert not any(answer.gone for answer in answers)
@@ -96,7 +96,7 @@ async def test_a_call_that_took_too_long_is_still_the_workers() -> None:
     async with fronting(bad, good, call_seconds=0.2) as front:
         await all_ready(front)
         first = sent(front, 1)
-        await eventually(lambda: first.gone)
+        await until(lambda: first.gone)
         error = reply_of(first)["error"]
         assert error["data"]["errorClass"] == "worker_timeout"
         assert "s1" not in error["message"]
@@ -108,7 +108,7 @@ async def test_a_call_that_took_too_long_is_still_the_workers() -> None:
         assert [status.in_flight for status in front.pool.statuses()].count(1) == 1
         slow.script = answering
         slow.wire.send(replied(slow.calls()[0]))  # late, but now it is free
-        await eventually(lambda: all(status.in_flight == 0 for status in front.pool.statuses()))
+        await until(lambda: all(status.in_flight == 0 for status in front.pool.statuses()))
         for number in range(6, 10):
             await answered(front, number)
         assert len(slow.calls()) > 1
@@ -124,12 +124,12 @@ async def test_a_cancelled_call_is_the_workers_until_it_has_read_that(front: Wor
     pings: list[Frame] = []
     worker.script = deaf
     answer = sent(front, 1)
-    await eventually(worker.calls)
+    await until(worker.calls)
     answer.drop()
-    await eventually(lambda: worker.events("cancel") and pings)
+    await until(lambda: worker.events("cancel") and pings)
     assert front.pool.statuses()[0].in_flight == 1
     worker.wire.send({"mode": "mcp", "event": "pong", "id": pings[0]["id"]})  # and no more
-    await eventually(lambda: front.pool.statuses()[0].in_flight == 0)
+    await until(lambda: front.pool.statuses()[0].in_flight == 0)
 
 
 async def test_calls_go_round_where_workers_have_as_little_to_do() -> None:
@@ -176,17 +176,17 @@ async def test_no_worker_is_a_reason_not_to_be_ready(caplog: pytest.LogCaptureFi
     async with fronting(worker) as front:
         assert front.pool.problem() is None
         assert front.pool.missing_seconds == 0
-        await eventually(lambda: front.pool.statuses()[0].state == "ready")
+        await until(lambda: front.pool.statuses()[0].state == "ready")
         answer = sent(front, 1)
-        await eventually(worker.calls)
+        await until(worker.calls)
         hello, worker.hello = worker.hello, {**HELLO_BACK, "contract": 7}
         worker.wire.transport.close()
-        await eventually(lambda: answer.gone)
-        await eventually(lambda: front.counters.worker_events["restarts"] >= 2)
+        await until(lambda: answer.gone)
+        await until(lambda: front.counters.worker_events["restarts"] >= 2)
         assert front.pool.problem() == "no worker is running"
         assert front.pool.missing_seconds > 0
         worker.hello = hello
-        await eventually(lambda: front.pool.problem() is None)
+        await until(lambda: front.pool.problem() is None)
     told = [getattr(record, "event", "") for record in caplog.records]
     assert (told.count("workers_missing"), told.count("workers_back")) == (1, 1)
 

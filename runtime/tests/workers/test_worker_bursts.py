@@ -11,17 +11,8 @@ import pytest
 from core_bench import call, reply_of
 from fake_responder import FakeResponder
 from longwire.settings import WireLimits
-from scripted_worker import (
-    Frame,
-    ScriptedWorker,
-    Wire,
-    answering,
-    eventually,
-    fronting,
-    message,
-    replied,
-    sent,
-)
+from scripted_worker import Frame, ScriptedWorker, Wire, answering, fronting, message, replied, sent
+from waiting import until
 
 BURST = 3000
 EVENTS = {"accept": "text/event-stream, application/json"}
@@ -80,7 +71,7 @@ async def test_announcements_wait_for_the_store_and_come_whole(tmp_path: Path) -
         mine = client.get()
         assert "result" in reply_of(await client.answered(call(7, "announce")))
         for found in (stream, mine):
-            await eventually(lambda found=found: len(found.messages) == BURST)  # type: ignore[misc]
+            await until(lambda found=found: len(found.messages) == BURST)  # type: ignore[misc]
             assert numbers(found) == list(range(BURST))
 
 
@@ -91,7 +82,7 @@ async def test_a_client_that_does_not_read_ends_its_own_call_alone() -> None:
         stuck = FakeResponder(reading=False, weight=1000)
         client.post(call(7, "burst"), EVENTS, responder=stuck)
         assert "result" in reply_of(await client.answered(call(8, "echo")))
-        await eventually(lambda: worker.events("cancel"))
+        await until(lambda: worker.events("cancel"))
         stuck.read()
         error = reply_of(stuck)["error"]
         assert error["data"]["errorClass"] == "worker_protocol"
@@ -122,7 +113,7 @@ async def test_clients_that_have_read_nothing_for_long_hold_their_worker_no_furt
         stuck = [FakeResponder(reading=False, weight=10_000) for _ in range(5)]
         for number, responder in enumerate(stuck):
             client.post(call(number, "fill"), EVENTS, responder=responder)
-        await eventually(lambda: len(stuck_calls) == len(stuck))
+        await until(lambda: len(stuck_calls) == len(stuck))
         await client.answered(call(8, "echo"))  # so what the others were sent has come
         loop = asyncio.get_running_loop()
         now = loop.time() + 2.0

@@ -21,7 +21,6 @@ from scripted_worker import (
     Wire,
     WorkerClient,
     WorkerCore,
-    eventually,
     fronting,
     holding,
     message,
@@ -30,6 +29,7 @@ from scripted_worker import (
     result,
     sent,
 )
+from waiting import until
 
 QUESTION = {"id": "mine", "method": "elicitation/create", "params": {"message": "who?"}}
 
@@ -153,12 +153,12 @@ async def test_a_client_that_leaves_during_its_handshake_begins_no_session(front
     worker = front.worker
     worker.script = holding
     answer = front.client.post(HELLO)
-    await eventually(lambda: worker.calls("initialize"))
+    await until(lambda: worker.calls("initialize"))
     answer.drop()
-    await eventually(lambda: worker.events("cancel"))
+    await until(lambda: worker.events("cancel"))
     assert not len(front.sessions)
     other = front.client.post(HELLO)
-    await eventually(lambda: len(worker.calls("initialize")) == 2)
+    await until(lambda: len(worker.calls("initialize")) == 2)
     for running in list(front.dispatch.running):
         running.cancel()
     assert reply_of(other)["error"]["message"]
@@ -169,12 +169,12 @@ async def test_progress_flows_while_the_worker_works(worker: ScriptedWorker, fro
     worker.script = on_calls(lambda wire, frame: wire.send(sent(frame, progress)))
     client = await front.client.connected()
     answer = client.post(call(1, "echo"))
-    await eventually(lambda: len(answer.events) > 1)
+    await until(lambda: len(answer.events) > 1)
     assert json.loads(answer.messages[0])["method"] == "notifications/progress"
     assert not answer.gone
     note = {"method": "notifications/message", "params": {"level": "info", "data": "words"}}
     worker.wire.send(replied(worker.calls()[0], messages=[message(note)]))
-    await eventually(lambda: answer.gone)
+    await until(lambda: answer.gone)
     kinds = [json.loads(text).get("method") for text in answer.messages]
     assert kinds == ["notifications/progress", "notifications/message", None]
 
@@ -188,13 +188,13 @@ async def test_a_worker_may_ask_the_client(worker: ScriptedWorker, front: Worker
     worker.script = on_calls(lambda wire, frame: wire.send(sent(frame, QUESTION)), response=told)
     client = await front.client.connected(capabilities={"elicitation": {}})
     answer = client.post(call(1, "echo"))
-    await eventually(lambda: answer.messages)
+    await until(lambda: answer.messages)
     question = json.loads(answer.messages[0])
     assert question["method"] == "elicitation/create"
     assert question["id"] != "mine"
     given = {"action": "accept", "content": {"name": "x"}}
     client.post({"jsonrpc": "2.0", "id": question["id"], "result": given})
-    await eventually(lambda: answer.gone)
+    await until(lambda: answer.gone)
     assert reply_of(answer)["result"]["structuredContent"] == given
 
 
@@ -225,11 +225,11 @@ async def test_a_cancelled_call_is_cancelled_in_the_worker_and_a_late_answer_is_
     worker.script = on_calls(holding, cancel=late)
     client = await front.client.connected()
     answer = client.post(call(5, "echo"))
-    await eventually(worker.calls)
+    await until(worker.calls)
     client.post({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 5}})
-    await eventually(lambda: answer.gone)
+    await until(lambda: answer.gone)
     assert reply_of(answer)["error"]["code"] == -32800
-    await eventually(lambda: front.counters.worker_events["late"])
+    await until(lambda: front.counters.worker_events["late"])
     assert worker.events("cancel")[0]["id"] == worker.calls()[0]["id"]
     assert not worker.calls("notifications/cancelled")
 
@@ -248,7 +248,7 @@ async def test_session_state_is_kept_and_sent_again_and_the_end_is_told(front: W
     await client.answered(call(2, "echo"))
     assert [frame["session"]["state"]["n"] for frame in worker.calls()] == [1, 2]
     client.send("DELETE")
-    await eventually(lambda: worker.events("session_end"))
+    await until(lambda: worker.events("session_end"))
     (end,) = worker.events("session_end")
     assert (end["session_id"], end["reason"]) == (client.headers["mcp-session-id"], "deleted")
 
@@ -263,15 +263,15 @@ async def test_messages_outside_of_calls_go_to_open_streams(front: WorkerCore) -
 
     one, other = await front.client.connected(), await front.client.connected()
     streams = [client.get(accept="text/event-stream") for client in (one, other)]
-    await eventually(lambda: worker.frames)
+    await until(lambda: worker.frames)
     worker.wire.send(notify(one.headers["mcp-session-id"]))
-    await eventually(lambda: streams[0].messages)
+    await until(lambda: streams[0].messages)
     assert not streams[1].messages
     worker.wire.send(notify(None))
-    await eventually(lambda: streams[1].messages)
+    await until(lambda: streams[1].messages)
     worker.wire.send(notify("unknown"))
-    await eventually(lambda: front.counters.worker_events["unknown_id"])
-    await eventually(lambda: len(worker.events("notified")) == 2)
+    await until(lambda: front.counters.worker_events["unknown_id"])
+    await until(lambda: len(worker.events("notified")) == 2)
     told = [(frame["id"], frame["outcome"]) for frame in worker.events("notified")]
     assert told == [(f"n-{one.headers['mcp-session-id']}", "delivered"), ("n-unknown", "unknown")]
 
@@ -327,9 +327,9 @@ async def test_tokens_that_are_gone_end_the_calls_of_their_principals(front: Wor
     client = await client.connected()
     worker.script = holding
     answer = client.post(call(1, "echo"))
-    await eventually(worker.calls)
+    await until(worker.calls)
     front.dispatch.end_gone(Holders(frozenset({"token:bob"})))
-    await eventually(lambda: answer.gone)
+    await until(lambda: answer.gone)
 
 
 async def test_a_call_whose_client_left_is_freed_without_the_garbage_collector() -> None:
@@ -339,9 +339,9 @@ async def test_a_call_whose_client_left_is_freed_without_the_garbage_collector()
     try:
         async with fronting(worker) as front:
             answer = front.client.stateless(call(1, "echo"))
-            await eventually(worker.calls)
+            await until(worker.calls)
             answer.drop()
-            await eventually(lambda: worker.events("cancel"))
+            await until(lambda: worker.events("cancel"))
             assert not any(type(found) is RunningCall for found in gc.get_objects())
     finally:
         gc.enable()
@@ -356,11 +356,11 @@ async def test_a_worker_may_send_the_client_away_while_its_call_goes_on(front: W
     worker.script = on_calls(closing)
     client = await front.client.connected()
     answer = client.post(call(1, "echo"))
-    await eventually(lambda: answer.gone)
+    await until(lambda: answer.gone)
     (only,) = answer.events
     again = client.get(last_event_id=only.id)
     worker.wire.send(replied(worker.calls()[0]))
-    await eventually(lambda: again.gone)
+    await until(lambda: again.gone)
     assert reply_of(again)["id"] == 1
 
 

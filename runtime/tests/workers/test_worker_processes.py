@@ -22,7 +22,8 @@ from longwire.workers import worker as worker_module
 from longwire.workers.home import WorkerPlan
 from longwire.workers.slot import Pauses
 from prepared_programs import Program
-from scripted_worker import WorkerCore, eventually
+from scripted_worker import WorkerCore
+from waiting import until
 
 SCRIPT = Path(__file__).with_name("small_worker.py")
 
@@ -61,7 +62,7 @@ async def test_a_killed_worker_is_replaced_and_calls_go_on() -> None:
         assert (status.pid, status.state, status.name) == (first["pid"], "ready", "small")
         assert os.stat(Path(status.socket).parent).st_mode & 0o777 == 0o700
         os.kill(first["pid"], signal.SIGKILL)
-        await eventually(lambda: front.pool.statuses()[0].state != "ready")
+        await until(lambda: front.pool.statuses()[0].state != "ready")
         second = (await called(front, 2))["result"]["structuredContent"]  # waits for the next
         assert second["pid"] != first["pid"]
         assert front.pool.statuses()[0].restarts == 1
@@ -81,7 +82,7 @@ async def test_the_end_of_a_worker_is_told_with_its_status(
             assert lost == "the program that ran this call ended before it answered: call again"
         else:
             os.kill(pid, sign)
-        await eventually(lambda: front.counters.worker_events["starts"] == 2)
+        await until(lambda: front.counters.worker_events["starts"] == 2)
     (said,) = [r.getMessage() for r in caplog.records if getattr(r, "event", "") == "worker_failed"]
     assert words in said
     assert ("saying 'my last words'" in said) == (sign is None)
@@ -106,12 +107,12 @@ def test_workers_that_have_answered_come_back_soon_and_others_later() -> None:
 async def test_a_program_that_does_not_start_is_told_of(caplog: pytest.LogCaptureFixture) -> None:
     words = (sys.executable, "-c", "raise SystemExit('no luck\\ntoday')")
     async with started(*words, queue_seconds=0.2) as front:
-        await eventually(lambda: front.pool.statuses()[0].state == "waiting")
+        await until(lambda: front.pool.statuses()[0].state == "waiting")
         assert "saying 'no luck today'" in (front.pool.statuses()[0].problem or "")
         error = (await called(front))["error"]
         assert error["data"]["errorClass"] == "worker_queue_timeout"
         assert error["message"] == "no worker was free within 0.2 s: try again later"
-        await eventually(lambda: front.counters.worker_events["restarts"] == 3)
+        await until(lambda: front.counters.worker_events["restarts"] == 3)
     failed = [r for r in caplog.records if getattr(r, "event", "") == "worker_failed"]
     assert [record.levelname for record in failed[:3]] == ["WARNING", "WARNING", "ERROR"]
     assert "worker w1 can't be started: it ended with status 1" in failed[2].getMessage()
@@ -121,12 +122,12 @@ async def test_operators_start_a_waiting_worker_now() -> None:
     words = (sys.executable, "-c", "raise SystemExit('no luck')")
     async with started(*words) as front:
         events = front.counters.worker_events
-        await eventually(lambda: events["restarts"] == 5)  # the next start is in 1.6 s
+        await until(lambda: events["restarts"] == 5)  # the next start is in 1.6 s
         assert front.pool.statuses()[0].state == "waiting"
         assert front.pool.restart("w1")
         assert front.pool.statuses()[0].restarts == 4
         async with asyncio.timeout(1.5):
-            await eventually(lambda: front.pool.statuses()[0].restarts == 5)
+            await until(lambda: front.pool.statuses()[0].restarts == 5)
 
 
 async def test_a_stubborn_worker_is_killed_with_its_children(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -135,14 +136,14 @@ async def test_a_stubborn_worker_is_killed_with_its_children(monkeypatch: pytest
         pid = (await called(front))["result"]["structuredContent"]["pid"]
         (child,) = psutil.Process(pid).children()
     assert not is_alive(pid)
-    await eventually(lambda: not is_alive(child.pid))
+    await until(lambda: not is_alive(child.pid))
 
 
 async def test_a_replaced_worker_leaves_when_its_successor_is_there() -> None:
     async with started(max_requests=2, queue_seconds=20.0) as front:
         pids = [(await called(front, n))["result"]["structuredContent"]["pid"] for n in range(2)]
         assert len(set(pids)) == 1
-        await eventually(lambda: not is_alive(pids[0]))
+        await until(lambda: not is_alive(pids[0]))
         assert "result" in await called(front, 3)
         assert not front.counters.worker_failures
 
@@ -164,16 +165,16 @@ async def test_operators_restart_a_worker_at_once() -> None:
         assert front.pool.restart("w1")
         assert not front.pool.restart("w9")
         assert (await called(front, 2))["result"]["structuredContent"]["pid"] != first
-        await eventually(lambda: not is_alive(first))
+        await until(lambda: not is_alive(first))
         assert not front.counters.worker_events["restarts"]
 
 
 async def test_a_call_that_outlives_the_grace_is_told_that_the_server_stops() -> None:
     async with started(*command("slow"), queue_seconds=20.0) as front:
         answer = front.client.stateless(call(1, "echo"))
-        await eventually(lambda: front.pool.statuses()[0].in_flight == 1)
+        await until(lambda: front.pool.statuses()[0].in_flight == 1)
         await front.pool.stop(0.05)
-        await eventually(lambda: answer.gone)
+        await until(lambda: answer.gone)
         error = reply_of(answer)["error"]
         assert "the server is stopping" in error["message"]
         assert error["data"]["errorClass"] == "worker_lost"
@@ -209,4 +210,4 @@ async def test_a_server_that_is_killed_leaves_no_worker(tmp_path: Path, words: t
     server.kill()
     server.wait()
     server.stdout.close()
-    await eventually(lambda: not any(map(is_alive, pids)))
+    await until(lambda: not any(map(is_alive, pids)))

@@ -110,7 +110,7 @@ async def app_host(client: Client | None, chromium: Chromium) -> AsyncIterator[A
     """A browser with the host's page, which asks the client for what the app asks it."""
     modules = await asyncio.to_thread(host_modules)
     with _serving(client, modules, asyncio.get_running_loop()) as base:
-        async with chromium.page() as page:
+        async with chromium.page(strict=False) as page:
             await page.go(base)
             yield AppHost(page)
 

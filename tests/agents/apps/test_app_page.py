@@ -7,17 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import anyio
-import pytest
 from mcp import Client
 
 from acuity.agents.apps import app_page
 from app_host import AppHost, app_host, apps_client, as_sent
-from devtools import BROWSER, Chromium
+from devtools import Chromium
 from product_server import product_client, raw_pair
-
-pytestmark = pytest.mark.skipif(
-    BROWSER is None, reason="neither chromium nor google-chrome is installed here"
-)
 
 EVIL = "<script>window.evil=1</script><img src=x onerror=window.evil=1>.yuv"
 SCORE = "#cards .card:first-child .value"

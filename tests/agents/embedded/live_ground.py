@@ -39,12 +39,7 @@ class Ground:
     """Whatever a test needs to look at."""
 
     def __init__(
-        self,
-        measurement: Measurement,
-        folder: Path,
-        *,
-        depth: int = 8,
-        max_age: float = MAX_AGE,
+        self, measurement: Measurement, folder: Path, *, depth: int = 8, max_age: float = MAX_AGE
     ) -> None:
         self.measurement = measurement
         self.native = Bridge(depth)

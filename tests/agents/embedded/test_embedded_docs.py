@@ -25,7 +25,7 @@ from typing import IO, TypeAlias
 
 import pytest
 
-from devtools import BROWSER, Chromium
+from devtools import Chromium
 from embedded_client import PATIENCE
 from prepared_programs import starter
 from scoring_clips import container, y4m
@@ -241,7 +241,6 @@ def test_snippets(block: Block, ground: Ground) -> None:
         assert not message.get("result", {}).get("isError")
 
 
-@pytest.mark.skipif(BROWSER is None, reason="neither chromium nor google-chrome is installed here")
 @pytest.mark.parametrize("block", [b for b in BLOCKS if b.kind == "js"], ids=lambda block: block.text[:60])
 async def test_scripts_of_pages(block: Block, ground: Ground, chromium: Chromium) -> None:
     with ground.serving(server_for(block)):

@@ -11,6 +11,7 @@ import pytest
 from mcp import Client
 
 from product_server import LONG, ProductServer, asked, product_server, raw_pair
+from waiting import until
 
 _CALLS = 8  # at once: so many that both workers have some
 
@@ -21,6 +22,10 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProductServer]:
     with product_server(
         folder, "--http", "0", "--method-workers", "2", "--workers", "1", "--grace", "0"
     ) as running:
+        for label in ("w1", "w2"):
+            running.line(
+                lambda line, label=label: (line.get("event"), line.get("worker")) == ("worker_ready", label)
+            )
         yield running
 
 
@@ -42,13 +47,13 @@ async def test_every_worker_knows_every_job(server: ProductServer) -> None:
     async with server.client("http", "2026-07-28") as client:
         work = {"tool": "vmaf_score", "arguments": pair}
         jobs = [job["job_id"] for job in await _at_once(client, "submit_job", *[work] * 4)]
-        running: list[str] = []
-        with anyio.fail_after(30):
-            while not running:
-                await anyio.sleep(0.1)  # as clients poll
-                seen = await _at_once(client, "get_job", *[{"job_id": job} for job in jobs * 2])
-                running = [job["job_id"] for job in seen if job["progress"] and job["status"] == "running"]
-        assert len(set(running)) == 1  # --workers counts for both
+
+        async def once_one_runs() -> list[dict[str, Any]] | None:
+            seen = await _at_once(client, "get_job", *[{"job_id": job} for job in jobs * 2])
+            return seen if any(job["progress"] for job in seen) else None
+
+        seen = await until(once_one_runs)
+        assert len({job["job_id"] for job in seen if job["status"] == "running"}) == 1  # --workers: of both
         waiting = {job["job_id"]: job["queue_position"] for job in seen if job["status"] == "queued"}
         assert sorted(waiting.values()) == [1, 2, 3]
         ended = await _at_once(client, "cancel_job", *[{"job_id": job} for job in jobs])

@@ -18,11 +18,12 @@ import pytest
 from acuity.agents.standalone.node_jobs import NodeJobs
 from acuity.errors import JobCancelled, JobError
 from acuity.jobs.service import Jobs
-from job_helpers import PATIENCE, Heard, Running, config, on_loop, spec
+from job_helpers import PATIENCE, Changes, Heard, Running, config, spec
 from longwire.cluster.redis_link import RedisLink, open_redis
 from longwire.work import Job
 from prepared_programs import Program
 from redis_server import COMMAND_WAIT, RedisServer, needs_redis, redis_server
+from waiting import until
 
 pytestmark = needs_redis
 
@@ -55,40 +56,16 @@ async def _nodes(server: RedisServer, folder: Path) -> AsyncIterator[tuple[Jobs,
         yield a, b
 
 
-class Changes:
-    """A listener to changes of jobs that can be waited for."""
-
-    def __init__(self) -> None:
-        self.all: list[tuple[str, str]] = []
-        self._more = asyncio.Event()
-
-    def __call__(self, job: Job) -> None:
-        self.all.append((job.id, job.status))
-        self._more.set()
-
-    async def any(self, status: str) -> str:
-        """The id of the first job that has come to the status."""
-        while not (found := [id for id, its in self.all if its == status]):
-            self._more.clear()
-            await self._more.wait()
-        return found[0]
-
-    async def until(self, id: str, status: str) -> None:
-        async with asyncio.timeout(PATIENCE):
-            while (id, status) not in self.all:
-                self._more.clear()
-                await self._more.wait()
-
-
 async def _known(jobs: Jobs, id: str, status: str) -> Job:
     """The job, once another node has told that it has this status."""
-    async with asyncio.timeout(PATIENCE):
-        while (job := await jobs.get(id)) is None or job.status != status:
-            await asyncio.sleep(0.01)
-    return job
+
+    async def told() -> Job | None:
+        job = await jobs.get(id)
+        return job if job is not None and job.status == status else None
+
+    return await until(told)
 
 
-@on_loop
 async def test_a_job_is_found_from_the_other_node(server: RedisServer, tmp_path: Path) -> None:
     async with _nodes(server, tmp_path) as (a, b):
         outcome = await a.run(spec("echo", word="hi"), client="me")
@@ -107,7 +84,6 @@ async def test_a_job_is_found_from_the_other_node(server: RedisServer, tmp_path:
             await b.wait("a-unknown")
 
 
-@on_loop
 async def test_a_job_is_followed_and_cancelled_from_the_other_node(
     server: RedisServer, tmp_path: Path
 ) -> None:
@@ -130,7 +106,6 @@ async def test_a_job_is_followed_and_cancelled_from_the_other_node(
         assert await b.cancel(job.id) == cancelled  # harmless when repeated
 
 
-@on_loop
 async def test_the_jobs_of_a_dead_node_are_interrupted(server: RedisServer, tmp_path: Path) -> None:
     program = [sys.executable, str(Path(__file__).with_name("node_program.py")), server.url, str(tmp_path)]
     async with _node(server, "b", tmp_path, beat=0.2, alive=0.6) as (b, _):
@@ -147,7 +122,6 @@ async def test_the_jobs_of_a_dead_node_are_interrupted(server: RedisServer, tmp_
         await changes.until(id, "interrupted")
 
 
-@on_loop
 async def test_without_redis_a_node_has_its_own_jobs(server: RedisServer, tmp_path: Path) -> None:
     async with _node(server, "a", tmp_path) as (a, _), _node(server, "b", tmp_path) as (b, link):
         theirs = await a.run(spec("echo"), client="me")
@@ -166,7 +140,6 @@ async def test_without_redis_a_node_has_its_own_jobs(server: RedisServer, tmp_pa
         assert link.healthy
 
 
-@on_loop
 async def test_a_result_that_is_too_long_stays_with_its_node(server: RedisServer, tmp_path: Path) -> None:
     async with (
         _node(server, "a", tmp_path, max_result=1000) as (a, _),
@@ -179,7 +152,6 @@ async def test_a_result_that_is_too_long_stays_with_its_node(server: RedisServer
         assert await a.result(outcome.id) == outcome.document
 
 
-@on_loop
 async def test_nodes_with_one_data_folder_need_no_redis(server: RedisServer, tmp_path: Path) -> None:
     async with (
         open_redis(server.url, "a", wait=COMMAND_WAIT) as first,
@@ -197,7 +169,6 @@ async def test_nodes_with_one_data_folder_need_no_redis(server: RedisServer, tmp
             assert cancelled.status == "cancelled"
 
 
-@on_loop
 async def test_what_others_write_to_redis_disturbs_nobody(
     server: RedisServer, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -16,6 +16,7 @@ from mcp import Client
 
 from product_server import LONG, SECONDS, TRANSPORTS, ProductServer, everywhere, raw_pair, stdio
 from tool_results import conforming
+from waiting import until
 
 ERAS = ["legacy", "2026-07-28"]
 EVERYWHERE = pytest.mark.parametrize("transport", TRANSPORTS)
@@ -79,13 +80,10 @@ def test_jobs_outlive_their_client(ask: Callable[[Question], Any], folder: Path)
     job_id = submitted.structured_content["job_id"]
 
     async def finished(client: Client) -> Any:
-        while True:
-            found = (await client.call_tool("get_job", {"job_id": job_id})).structured_content
-            if found["status"] not in ("queued", "running"):
-                return found
-            await anyio.sleep(0.02)  # as clients poll
+        found = (await client.call_tool("get_job", {"job_id": job_id})).structured_content
+        return found if found["status"] not in ("queued", "running") else None
 
-    found = ask(finished)
+    found = ask(lambda client: until(lambda: finished(client)))
     # A server of one client ends with it; a job that it began is marked, never lost.
     assert found["status"] in ("completed", "interrupted")
     if found["status"] == "completed":

@@ -16,6 +16,7 @@ from mcp import Client
 
 from product_server import COMMAND, LONG, SECONDS, ProductServer, environment, product_server, raw_pair
 from raw_http import META, call
+from waiting import until
 
 
 async def score(client: Client, arguments: dict[str, Any], started: anyio.Event | None = None) -> Any:
@@ -86,17 +87,18 @@ async def test_a_restarted_server_knows_what_was_done(tmp_path: Path) -> None:
             assert not found.is_error, found
             return found.structured_content
 
-    async def until(server: ProductServer, job_id: str, *statuses: str) -> dict[str, Any]:
-        with anyio.fail_after(SECONDS):
-            while (found := await look(server, job_id))["status"] not in statuses:
-                await anyio.sleep(0.02)  # as clients poll
-        return found
+    async def comes_to(server: ProductServer, job_id: str, status: str) -> dict[str, Any]:
+        async def there() -> dict[str, Any] | None:
+            found = await look(server, job_id)
+            return found if found["status"] == status else None
+
+        return await until(there, SECONDS)
 
     with product_server(tmp_path, "--http", "0") as first:
         done = await submit(first, 10)
-        before = await until(first, done, "completed")
+        before = await comes_to(first, done, "completed")
         running = await submit(first, LONG)
-        await until(first, running, "running")
+        await comes_to(first, running, "running")
         children = first.workers()
         os.kill(first.process.pid, signal.SIGKILL)  # no time to write anything down
         first.process.wait(SECONDS)

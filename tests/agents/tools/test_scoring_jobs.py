@@ -16,6 +16,7 @@ from acuity.access.paths import AllowedPaths
 from acuity.jobs.service import Jobs, JobsConfig
 from scoring_clips import HELP, fake_vmaf
 from scoring_room import ask_with, raw_arguments, serve, services_for, settings_for
+from waiting import until
 
 
 @asynccontextmanager
@@ -61,9 +62,7 @@ select.select([], [], [])
         with anyio.fail_after(5):
             assert (await jobs.wait(job.id)).status == "cancelled"
         assert len(pids) == 2
-        with anyio.fail_after(5):
-            while any(alive(int(pid)) for pid in pids):
-                await anyio.sleep(0)
+        await until(lambda: not any(alive(int(pid)) for pid in pids))
 
 
 def alive(pid: int) -> bool:

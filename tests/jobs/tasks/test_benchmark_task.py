@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-import anyio
 import numpy as np
 import pytest
 
@@ -183,15 +182,12 @@ def test_as_files_for_other_programs(width: int, height: int) -> None:
 GREY = 97.428
 
 
-def test_in_a_worker() -> None:
-    async def main() -> None:
-        config = JobsConfig(workers=1, queue=4, time_limit=60.0, kept=4, data=None)
-        async with Jobs(config) as jobs:
-            good = JobSpec("probe", {"backend": "cpu"}, "probe_backend", "probe of cpu")
-            outcome = await jobs.run(good, client="test")
-            assert outcome.document["score"] == pytest.approx(GREY, abs=0.001)
-            bad = JobSpec("probe", {"backend": "cuda"}, "probe_backend", "probe of cuda")
-            with pytest.raises(JobFailed, match="the backend 'cuda' can't start"):
-                await jobs.run(bad, client="test")
-
-    anyio.run(main)
+async def test_in_a_worker() -> None:
+    config = JobsConfig(workers=1, queue=4, time_limit=60.0, kept=4, data=None)
+    async with Jobs(config) as jobs:
+        good = JobSpec("probe", {"backend": "cpu"}, "probe_backend", "probe of cpu")
+        outcome = await jobs.run(good, client="test")
+        assert outcome.document["score"] == pytest.approx(GREY, abs=0.001)
+        bad = JobSpec("probe", {"backend": "cuda"}, "probe_backend", "probe of cuda")
+        with pytest.raises(JobFailed, match="the backend 'cuda' can't start"):
+            await jobs.run(bad, client="test")

@@ -20,7 +20,7 @@ from acuity.jobs.tasks.score import run, score_payload
 from acuity.jobs.tasks.tune import tune_payload
 from acuity.scoring.request import Request
 from acuity.tune.request import PerShotRequest, SearchRequest, TuneRequest
-from job_helpers import Heard, Watched, config, on_loop, with_jobs
+from job_helpers import Heard, Watched, config, with_jobs
 from longwire.work import JobSpec, Progress
 from scoring_clips import FRAMES, HEIGHT, WIDTH, container, raw
 from tune_clips import write_y4m
@@ -168,7 +168,6 @@ def encoder_processes() -> Iterator[int]:
                 yield child.pid
 
 
-@on_loop
 async def test_progress_rises_to_the_answer(tmp_path: Path) -> None:
     source = str(write_y4m(tmp_path / "clip.y4m", 20))
     heard = Heard()
@@ -184,7 +183,6 @@ async def test_progress_rises_to_the_answer(tmp_path: Path) -> None:
     assert set(heard.all[-1].details) >= {"encodes_done", "encodes_planned", "fps", "eta_seconds", "best"}
 
 
-@on_loop
 async def test_a_cancelled_job_leaves_no_file_and_no_encoder(tmp_path: Path) -> None:
     folder = tmp_path / "videos"
     folder.mkdir()

@@ -12,7 +12,7 @@ import pytest
 from acuity.errors import JobError, JobFailed, JobTimeout, WorkerLost
 from acuity.jobs.service import JobOutcome, Jobs
 from acuity.jobs.worker.wire import Kind
-from job_helpers import PATIENCE, Running, Watched, config, on_loop, spec, with_jobs
+from job_helpers import PATIENCE, Running, Watched, config, spec, with_jobs
 
 
 async def _error(jobs: Jobs, task: str, **payload: Any) -> JobError:
@@ -34,7 +34,6 @@ async def test_a_refusal_keeps_its_sentence_and_the_worker(jobs: Jobs) -> None:
 
 
 @pytest.mark.parametrize(("how", "name"), [("exit", "SystemExit"), ("key", "KeyError")])
-@on_loop
 async def test_a_blunder_is_told_without_a_traceback(
     how: str, name: str, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -187,7 +186,6 @@ async def test_workers_killed_under_load_cost_their_own_jobs_only(jobs: Jobs) ->
     assert stats.workers <= 2
 
 
-@on_loop
 async def test_no_worker_to_be_had_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("acuity.jobs.worker.worker_process._COMMAND", ("/nowhere/python",))
     async with Jobs(config(workers=1)) as jobs:
@@ -197,7 +195,6 @@ async def test_no_worker_to_be_had_is_told(monkeypatch: pytest.MonkeyPatch) -> N
         assert jobs.stats().workers_started <= 4  # it does not go on trying
 
 
-@on_loop
 async def test_a_worker_that_ends_at_its_start_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         "acuity.jobs.worker.worker_process._COMMAND", ("/bin/sh", "-c", "echo no luck today >&2; exit 4")

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from acuity.errors import JobFailed
 from acuity.jobs.service import JobOutcome, Jobs
 from acuity.jobs.worker.wire import LIMITS, Kind, Message, MessageDecoder, WireError, encode, wrap
-from job_helpers import PATIENCE, TASKS, Running, Watched, config, on_loop, spec, with_jobs
+from job_helpers import PATIENCE, TASKS, Running, Watched, config, spec, with_jobs
 from prepared_programs import Program
 
 _PARENT = Path(__file__).with_name("job_parent.py")
@@ -40,7 +40,6 @@ def _server(data: Path, *options: str) -> Iterator[tuple[Program, dict[str, Any]
 
 
 @pytest.mark.parametrize("options", [(), ("fork",)])
-@on_loop
 async def test_a_killed_server_leaves_no_process(tmp_path: Path, options: tuple[str, ...]) -> None:
     """With `fork`, the channels stay open: what tells the workers is that their parent is dead."""
     with _server(tmp_path, *options) as (server, said):
@@ -52,7 +51,6 @@ async def test_a_killed_server_leaves_no_process(tmp_path: Path, options: tuple[
             await process.gone()
 
 
-@on_loop
 async def test_a_worker_whose_channel_ends_is_gone_though_its_parent_lives() -> None:
     ours, theirs = socket.socketpair()
     command = [sys.executable, "-m", "acuity.jobs.worker.main", str(theirs.fileno())]
@@ -73,7 +71,6 @@ async def test_a_worker_whose_channel_ends_is_gone_though_its_parent_lives() -> 
         await child.gone()
 
 
-@on_loop
 async def test_the_next_server_knows_what_the_killed_one_did(tmp_path: Path) -> None:
     with _server(tmp_path) as (server, said):
         async with Jobs(config(data=tmp_path)) as other:  # alive beside it: nothing of it is touched
@@ -97,7 +94,6 @@ async def test_the_next_server_knows_what_the_killed_one_did(tmp_path: Path) -> 
     assert list((tmp_path / "servers").iterdir()) == []
 
 
-@on_loop
 async def test_a_server_beside_a_killed_one_says_what_became_of_its_jobs(tmp_path: Path) -> None:
     with _server(tmp_path) as (server, _):
         async with Jobs(config(data=tmp_path)) as jobs:
@@ -122,7 +118,6 @@ async def test_a_server_beside_a_killed_one_says_what_became_of_its_jobs(tmp_pat
             assert (await jobs.get(done.id)) == done
 
 
-@on_loop
 async def test_a_server_told_to_end_leaves_no_process(tmp_path: Path) -> None:
     with _server(tmp_path) as (server, said):
         processes = [Watched(pid) for pid in said["processes"]]
@@ -137,7 +132,6 @@ async def test_a_server_told_to_end_leaves_no_process(tmp_path: Path) -> None:
         assert found[1].error == "the server stopped while 'with_child it' ran: submit it again"
 
 
-@on_loop
 async def test_workers_have_less_priority_than_the_server() -> None:
     async with Jobs(config(nice=7)) as jobs:
         found = (await jobs.run(spec("surroundings"), client="a")).document
@@ -147,7 +141,6 @@ async def test_workers_have_less_priority_than_the_server() -> None:
     assert found["leader"]
 
 
-@on_loop
 async def test_workers_have_nothing_of_the_servers_input_and_output() -> None:
     async with Jobs(config()) as jobs:
         found = (await jobs.run(spec("surroundings"), client="a")).document
@@ -156,7 +149,6 @@ async def test_workers_have_nothing_of_the_servers_input_and_output() -> None:
     assert found["stdout"] not in {os.readlink(f"/proc/self/fd/{fd}") for fd in (0, 1, 2)}
 
 
-@on_loop
 async def test_workers_import_nothing_from_where_the_server_stands(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -167,7 +159,6 @@ async def test_workers_import_nothing_from_where_the_server_stands(
         assert (await jobs.run(spec("echo"), client="a")).document
 
 
-@on_loop
 async def test_workers_open_files_below_the_roots_only(tmp_path: Path) -> None:
     inside, outside = tmp_path / "in", tmp_path / "out"
     for folder in (inside, outside):
@@ -191,7 +182,6 @@ async def test_the_first_worker_is_warm_before_anybody_asks(jobs: Jobs) -> None:
     assert jobs.stats().workers_started == 1
 
 
-@on_loop
 async def test_nothing_is_left_open_after_many_jobs() -> None:
     before = _open_files()
     async with Jobs(config(workers=2, queue=100)) as jobs:

@@ -4,15 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from acuity.report.page.bundle import bundled, static_text
-from devtools import BROWSER, DevTools
-
-pytestmark = [
-    pytest.mark.skipif(BROWSER is None, reason="neither chromium nor google-chrome is installed here"),
-    pytest.mark.anyio,
-]
+from devtools import DevTools
 
 _DRIVER = """
 window.picked = []; window.views = [];

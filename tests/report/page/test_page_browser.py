@@ -7,18 +7,12 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
-import pytest
 from axe import RUN, RUN_CONTRAST, axe_script
 from page_fixtures import HOSTILE, compare_fixture, film_fixture, score_fixture, written
 
 from acuity.report.page.page_document import Page, PageColumn, RatePoint, Rates, Series
 from acuity.report.tables import Table
-from devtools import BROWSER, DevTools
-
-pytestmark = [
-    pytest.mark.skipif(BROWSER is None, reason="neither chromium nor google-chrome is installed here"),
-    pytest.mark.anyio,
-]
+from devtools import DevTools
 
 READOUT = "document.querySelector('.chart-readout').innerText"
 FRAME = """Object.fromEntries([...document.querySelectorAll('.frame-box tbody tr')].map(

@@ -131,12 +131,7 @@ def test_no_two_subjects_are_one_principal() -> None:
 
 @pytest.mark.parametrize(
     ("scope", "tools"),
-    [
-        ("score read", {"vmaf_score*", "list_*"}),
-        ("unknown", set()),
-        ("", set()),
-        (None, set()),
-    ],
+    [("score read", {"vmaf_score*", "list_*"}), ("unknown", set()), ("", set()), (None, set())],
 )
 def test_scopes_open_tools(scope: str | None, tools: set[str]) -> None:
     ground = Ground()

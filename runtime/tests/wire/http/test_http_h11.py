@@ -149,7 +149,7 @@ STRICTER: dict[str, tuple[int, Callable[[bytes], bool]]] = {
 }
 # What Longwire takes and h11 refuses.
 MORE_LENIENT: dict[str, Callable[[bytes], bool]] = {
-    "an empty line before a request": lambda data: data[:2] in (b"\r", b"\r\n"),
+    "an empty line before a request": lambda data: data[:2] in (b"\r", b"\r\n")
 }
 # What h11 answers and Longwire waits for the end of.
 MORE_PATIENT: dict[str, Callable[[bytes], bool]] = {

@@ -152,17 +152,6 @@ async def test_a_slow_reader_is_told_of_room_and_not_dropped() -> None:
         assert (await wire.rest()).endswith(b"\r\n0\r\n\r\n")
 
 
-async def test_a_client_that_goes_is_noticed() -> None:
-    async with ground() as at:
-        (wire,) = await busy(at, 1)
-        gone = asyncio.Event()
-        at.pages.waiting[0].on_gone(gone.set)
-        wire.close()
-        await gone.wait()
-        at.pages.waiting[0].answer(200)  # which is nobody's business any more
-        assert (await (await at.connect()).ask()).status == 200
-
-
 async def test_bodies_that_do_not_arrive_take_no_place_from_clients() -> None:
     async with ground(SMALL) as at:
         known = await at.connect()

@@ -9,9 +9,7 @@ from live_page_ground import MODEL, NEG, TOKEN, live_ground, live_page
 
 from acuity.scoring.metrics import find_metrics, headlines
 from acuity.scoring.watched import WatchedRun
-from devtools import BROWSER, Chromium, DevTools
-
-browser = pytest.mark.skipif(BROWSER is None, reason="neither chromium nor google-chrome is installed here")
+from devtools import Chromium, DevTools
 
 STATE = "document.body?.dataset.state"
 FRAMES = "Number(document.querySelector('#main')?.dataset.frames ?? 0)"
@@ -40,12 +38,6 @@ async def text(page: DevTools, selector: str) -> str:
     return found
 
 
-async def nothing_stopped(page: DevTools) -> None:
-    assert await page.value("window.stopped ?? []") == []
-    assert page.problems == []
-
-
-@browser
 @pytest.mark.parametrize("sse", [False, True], ids=["http", "sse"])
 async def test_the_curve_is_the_measurement(chromium: Chromium, sse: bool) -> None:
     async with live_page(chromium, sse=sse) as (ground, page):
@@ -71,10 +63,8 @@ async def test_the_curve_is_the_measurement(chromium: Chromium, sse: bool) -> No
             ".then(() => document.querySelector('#worst img').naturalWidth)"
         )
         assert wide == 176  # every second sample of 352
-        await nothing_stopped(page)
 
 
-@browser
 async def test_it_names_the_files_and_shows_times_and_the_metrics_asked_for(chromium: Chromium) -> None:
     asked = headlines(find_metrics(["psnr"]), {})
     watched = WatchedRun("original.mkv", "encoded.mp4", 200, asked, lambda frame: frame / 25)
@@ -98,10 +88,8 @@ async def test_it_names_the_files_and_shows_times_and_the_metrics_asked_for(chro
         found = ground.measurement.results(partial=True).columns["psnr_y"]
         mean = "document.querySelector('#card-psnr_y .value')?.innerText"
         await page.shows(mean, f"{found.mean():.2f} dB")
-        await nothing_stopped(page)
 
 
-@browser
 async def test_buttons_steer(chromium: Chromium) -> None:
     async with live_page(chromium) as (ground, page):
         await page.go(ground.page)
@@ -166,10 +154,8 @@ async def test_buttons_steer(chromium: Chromium) -> None:
         await page.value("document.querySelector('#subsample').dispatchEvent(new Event('change'))")
         told = "the measurement is over, so it can't be steered any more"
         await page.until(f'document.querySelector("#toast").innerText === "{told}"')
-        await nothing_stopped(page)
 
 
-@browser
 async def test_a_tab_that_is_seen_again_during_a_look_has_no_frame_twice(chromium: Chromium) -> None:
     async with live_page(chromium) as (ground, page):
         await page.go(ground.page)
@@ -184,10 +170,8 @@ async def test_a_tab_that_is_seen_again_during_a_look_has_no_frame_twice(chromiu
         await page.until("curves > 2")
         assert await page.value("window.acuityLive.frames") == list(range(19))
         assert await page.value(CURVE) == ground.scores()[:19]
-        await nothing_stopped(page)
 
 
-@browser
 async def test_the_end_comes_while_a_question_is_open(chromium: Chromium) -> None:
     async with live_page(chromium) as (ground, page):
         await page.go(ground.page)
@@ -200,10 +184,8 @@ async def test_the_end_comes_while_a_question_is_open(chromium: Chromium) -> Non
         assert "so far" not in await text(page, "#main")
         await page.press("Escape")
         await page.until("document.activeElement.id === 'steering-title'")
-        await nothing_stopped(page)
 
 
-@browser
 async def test_a_token_is_asked_for_and_the_end_stays_readable(chromium: Chromium) -> None:
     async with live_page(chromium) as (ground, page):
         await page.go(f"{ground.base}#token=wrong-wrong-wrong-wrong")
@@ -222,7 +204,6 @@ async def test_a_token_is_asked_for_and_the_end_stays_readable(chromium: Chromiu
         assert await text(page, "#card-mean") == shown
 
 
-@browser
 async def test_nothing_is_inaccessible_at_any_width_in_either_scheme(chromium: Chromium) -> None:
     script = axe_script()
     async with live_page(chromium) as (ground, page):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-import anyio
+import pytest
 
 from acuity.agents.embedded.presence import Watchers
 
@@ -30,6 +30,7 @@ def test_a_silent_page_counts_as_closed_until_it_speaks() -> None:
     assert len(watchers) == 1
 
 
+@pytest.mark.usefixtures("leaping_loop")
 async def test_the_wait_ends_when_the_last_has_left_and_not_for_a_reload() -> None:
     watchers = Watchers()
     watchers.heard("first")
@@ -41,5 +42,4 @@ async def test_the_wait_ends_when_the_last_has_left_and_not_for_a_reload() -> No
     await asyncio.sleep(0.1)  # longer than the patience: the page came back in time
     assert not waiting.done()
     watchers.left("reloaded")
-    with anyio.fail_after(30):
-        await waiting
+    await waiting
