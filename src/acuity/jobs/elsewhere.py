@@ -3,10 +3,9 @@
 Finished ones and those of other processes with the same data folder are in the store. Those of other nodes,
 whose ids begin with another label, are where the nodes share their jobs, unless these share the folder, too.
 
-SharedJobs is what a job service needs to know the jobs of other nodes. Siblings follows what other processes
-do with the jobs of a data folder that this one shares. The database is asked four times a second whether
-others wrote to it, but only while this process has jobs that others may cancel, or somebody listens to the
-changes of all jobs; once a second while nothing runs.
+Siblings follows what other processes do with the jobs of a data folder that this one shares. The database is
+asked four times a second whether others wrote to it, but only while this process has jobs that others may
+cancel, or somebody listens to the changes of all jobs; once a second while nothing runs.
 """
 
 from __future__ import annotations
@@ -16,12 +15,15 @@ import builtins
 import logging
 import time
 from collections.abc import Callable, Collection, Mapping
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from acuity.errors import JobError, StoreError
 from acuity.jobs.progress import Forwarder
 from acuity.jobs.store import Database, Store
 from longwire.work import Job, Progress, Status
+
+if TYPE_CHECKING:
+    from acuity.jobs.node_jobs import NodeJobs
 
 logger: Final = logging.getLogger(__name__)
 
@@ -91,51 +93,13 @@ class Siblings:
                 self._on_change(job)
 
 
-class SharedJobs(Protocol):
-    """The jobs of a cluster. Methods that wait raise JobError if the nodes' shared store doesn't answer."""
-
-    node: str  # this node's label: ids of its jobs begin with it and a hyphen
-
-    def begin(self, on_cancel: Callable[[str], None], on_change: Callable[[Job], None]) -> None:
-        """Follow the other nodes: calls back for jobs that they cancel, and for changes of their jobs."""
-        ...
-
-    async def end(self) -> None:
-        """Tell other nodes the last changes, and stop following theirs. May be called again."""
-        ...
-
-    def tell(self, job: Job, document: str | None = None) -> None:
-        """Let other nodes know a job of this process, and its result; nothing waits."""
-        ...
-
-    async def told(self, id: str) -> None:
-        """Wait until other nodes know a job of this process, for a moment at most."""
-        ...
-
-    async def get(self, id: str) -> Job | None:
-        """A job of another node; one whose process is dead is interrupted."""
-        ...
-
-    async def document(self, id: str) -> str | None:
-        """The result of a job of another node as JSON text."""
-        ...
-
-    async def list(self) -> builtins.list[Job]:
-        """The newest jobs of other nodes, newest first."""
-        ...
-
-    def cancel(self, id: str) -> None:
-        """Ask the node that has a job to end it; nothing waits."""
-        ...
-
-
 _CANCELLING: Final = 5.0  # seconds that another process may take to end its job
 
 
 class Elsewhere:
     """The jobs of other processes and nodes."""
 
-    def __init__(self, store: Store, shared: SharedJobs | None) -> None:
+    def __init__(self, store: Store, shared: NodeJobs | None) -> None:
         self._store = store
         self._shared = shared
 
@@ -211,7 +175,7 @@ class Elsewhere:
                 "cancel it there"
             ) from None
 
-    def _node_of(self, id: str) -> SharedJobs | None:
+    def _node_of(self, id: str) -> NodeJobs | None:
         """The shared jobs, if the id is of another node; None: the job is one of this node's."""
         shared = self._shared
         return None if shared is None or "-" not in id or id.startswith(f"{shared.node}-") else shared

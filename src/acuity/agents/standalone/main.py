@@ -25,7 +25,6 @@ from acuity.agents.prompts.completions import completer
 from acuity.agents.prompts.instructions import PROMPTS
 from acuity.agents.resources import resources
 from acuity.agents.settings import AcuitySettings
-from acuity.agents.standalone.node_jobs import NodeJobs
 from acuity.agents.tools import (
     backends,
     compare,
@@ -41,7 +40,7 @@ from acuity.agents.tools import (
 )
 from acuity.agents.tools.argument_names import accepting
 from acuity.agents.tools.services import Services
-from acuity.jobs.elsewhere import SharedJobs
+from acuity.jobs.node_jobs import NodeJobs
 from acuity.jobs.service import Job, Jobs, JobsConfig
 from longwire.cluster.cluster_node import ClusterNode
 from longwire.cluster.redis_link import RedisLink
@@ -171,7 +170,7 @@ def tool_names(settings: AcuitySettings) -> list[str]:
 
 
 def _services(
-    settings: AcuitySettings, turns: Path | None = None, shared: SharedJobs | None = None
+    settings: AcuitySettings, turns: Path | None = None, shared: NodeJobs | None = None
 ) -> Services:
     """The services, before they are started; `shared` has the jobs of other nodes."""
     paths = AllowedPaths.configured(
