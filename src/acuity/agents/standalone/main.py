@@ -81,16 +81,8 @@ _FIXED: Final = CacheHint(ttl_ms=300_000, scope="public")
 
 # A family of tools is a file with a function `tools`.
 _FAMILIES: Final = (
-    scoring,
-    videos,
-    models,
-    backends,
-    extractors,
-    tuning,
-    compare,
-    worst_frames,
-    evaluation,
-)
+    scoring, videos, models, backends, extractors, tuning, compare, worst_frames, evaluation,
+)  # fmt: skip
 
 
 def product_catalog(services: Services, bus: SubscriptionBus) -> Catalog:

@@ -130,27 +130,15 @@ ENCODED_INPUT: Final = record(
 )
 
 _ANSWER: Final[dict[str, str | list[str]]] = {
-    "score": ["number", "null"],
-    "models": "array",
-    "worst": "array",
-    "notes": "array",
-    "pooled_metrics": "object",
-    "frames": "array",
-    "backend_requested": "string",
-    "backend_used": "string",
+    "score": ["number", "null"], "models": "array", "worst": "array", "notes": "array",
+    "pooled_metrics": "object", "frames": "array", "backend_requested": "string", "backend_used": "string",
     "version": "string",
-}
+}  # fmt: skip
 _SOMETIMES: Final[dict[str, str | list[str]]] = {
-    "model": ["string", "null"],
-    "metrics": "array",
-    "no_reference": "boolean",
-    "tiny_model": "object",
-    "mismatched_model_warning": "string",
-    "frames_omitted": "object",
-    "job_id": "string",
-    "report": "string",
+    "model": ["string", "null"], "metrics": "array", "no_reference": "boolean", "tiny_model": "object",
+    "mismatched_model_warning": "string", "frames_omitted": "object", "job_id": "string", "report": "string",
     "acuity": "object",
-}
+}  # fmt: skip
 
 RAW_OUTPUT: Final = outline(_ANSWER, _SOMETIMES)
 ENCODED_OUTPUT: Final = outline(
