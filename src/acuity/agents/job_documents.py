@@ -36,17 +36,9 @@ _REPORTED: Final = _SCORES | {COMPARE}
 
 JOB_ID: Final = named("From submit_job, list_jobs or a score's answer.", 128)
 
-_JOB: Final[dict[str, str | list[str]]] = {
-    "job_id": "string",
-    "status": "string",
-    "progress": ["object", "null"],
-    "error": ["string", "null"],
-    "report": ["string", "null"],
-}
 
-
-def job_schema(**more: str | list[str]) -> dict[str, Any]:
-    return outline({**_JOB, **more})
+def job_schema(more: str = "") -> dict[str, Any]:
+    return outline(f"job_id,status:string progress:object? error,report:string? {more}")
 
 
 def job_document(job: Job) -> dict[str, Any]:

@@ -79,8 +79,7 @@ INPUT: Final = record(
     "encodes",
 )
 OUTPUT: Final = outline(
-    {"ranking": "array", "pairs": "array", "differences": "array", "bd_rates": "array", "notes": "array"},
-    {"model": ["string", "null"], "reference": "string", "job_id": "string", "report": "string"},
+    "ranking,pairs,differences,bd_rates,notes:array", "model:string? reference,job_id,report:string"
 )
 
 

@@ -49,8 +49,7 @@ def listing(tool: str, text: str, *, names: bool = False) -> Tool:
             get_extractor(name)  # raises for an unknown name, with the known ones
         return answered(name, call.arguments["detail"])
 
-    more = {"features": "array", "count": "integer"} if names else {}
-    output = outline({**more, "extractors": "array"})
+    output = outline(f"{'features:array count:integer ' if names else ''}extractors:array")
     return Tool(tool, "List feature extractors", text, _INPUT, run, output)
 
 

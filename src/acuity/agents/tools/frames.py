@@ -50,9 +50,7 @@ def _frame(description: str, **more: Any) -> dict[str, Any]:
     return whole(description, minimum=0, maximum=_LARGEST, **more)
 
 
-_OUTPUT: Final = outline(
-    {"next": ["object", "null"], "columns": "array", "rows": "array", "count": "integer"}
-)
+_OUTPUT: Final = outline("next:object? columns,rows:array count:integer")
 
 
 async def _frames(jobs: Jobs, asked: Mapping[str, Any]) -> types.CallToolResult:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import Any, Final
 
 from acuity.agents import CARRIERS
@@ -49,30 +50,14 @@ def tools(services: Services, long_tools: Sequence[Tool]) -> list[Tool]:
         "tool": choices(its.long, "The tool to run."),
         "arguments": {"type": "object", "description": "Those of that tool.", "default": {}},
     }
+    one, acts = record({"job_id": JOB_ID}, "job_id"), partial(Tool, read_only=False)
+    started, cancelled = job_schema(), job_schema("message:string")
+    starts = partial(acts, runs=CARRIERS["submit_job"], idempotent=False)
     return [
-        Tool(
-            "submit_job",
-            "Start a job",
-            _SUBMIT,
-            record(submit, "tool"),
-            its.submit,
-            job_schema(),
-            runs=CARRIERS["submit_job"],
-            read_only=False,
-            idempotent=False,
-        ),
-        Tool("get_job", "Look at a job", _GET, _ONE, its.get, job_schema(result=["object", "null"])),
+        starts("submit_job", "Start a job", _SUBMIT, record(submit, "tool"), its.submit, started),
+        Tool("get_job", "Look at a job", _GET, _ONE, its.get, job_schema("result:object?")),
         Tool("list_jobs", "List jobs", _LIST, _FILTER, its.list, _JOBS),
-        Tool(
-            "cancel_job",
-            "Cancel a job",
-            _CANCEL,
-            record({"job_id": JOB_ID}, "job_id"),
-            its.cancel,
-            job_schema(message="string"),
-            read_only=False,
-            destructive=True,
-        ),
+        acts("cancel_job", "Cancel a job", _CANCEL, one, its.cancel, cancelled, destructive=True),
     ]
 
 
@@ -123,7 +108,7 @@ _FILTER: Final = record(
         "detail": flag("Everything that get_job says but results.", default=False),
     }
 )
-_JOBS: Final = outline({"jobs": "array", "count": "integer", "truncated": "boolean"})
+_JOBS: Final = outline("jobs:array count:integer truncated:boolean")
 
 
 def _answer(

@@ -104,16 +104,8 @@ def _describe_tiny(paths: AllowedPaths, path: Path, size: int, way: str) -> dict
     return tiny_document(path, size, str(path), found)
 
 
-_LIST_OUTPUT: Final = outline({"models": "array"})
+_LIST_OUTPUT: Final = outline("models:array")
 
 _DESCRIBE_OUTPUT: Final = outline(
-    {
-        "name": "string",
-        "path": ["string", "null"],
-        "usable": "boolean",
-        "problem": ["string", "null"],
-        "model_argument": ["string", "null"],
-        "intended_use": ["string", "null"],
-        "feature_names": ["array", "null"],
-    }
+    "name:string path:string? usable:boolean problem,model_argument,intended_use:string? feature_names:array?"
 )

@@ -129,18 +129,15 @@ ENCODED_INPUT: Final = record(
     "distorted_encoded",
 )
 
-_ANSWER: Final[dict[str, str | list[str]]] = {
-    "score": ["number", "null"], "models": "array", "worst": "array", "notes": "array",
-    "pooled_metrics": "object", "frames": "array", "backend_requested": "string", "backend_used": "string",
-    "version": "string",
-}  # fmt: skip
-_SOMETIMES: Final[dict[str, str | list[str]]] = {
-    "model": ["string", "null"], "metrics": "array", "no_reference": "boolean", "tiny_model": "object",
-    "mismatched_model_warning": "string", "frames_omitted": "object", "job_id": "string", "report": "string",
-    "acuity": "object",
-}  # fmt: skip
-
+_ANSWER: Final = (
+    "score:number? models,worst,notes:array pooled_metrics:object frames:array "
+    "backend_requested,backend_used,version:string"
+)
+_SOMETIMES: Final = (
+    "model:string? metrics:array no_reference:boolean tiny_model:object mismatched_model_warning:string "
+    "frames_omitted:object job_id,report:string acuity:object"
+)
 RAW_OUTPUT: Final = outline(_ANSWER, _SOMETIMES)
 ENCODED_OUTPUT: Final = outline(
-    {**_ANSWER, "distorted_encoded": "string"}, {**_SOMETIMES, "reference_encoded": "string"}
+    f"{_ANSWER} distorted_encoded:string", f"{_SOMETIMES} reference_encoded:string"
 )

@@ -154,7 +154,7 @@ _INPUT: Final = record(
         "offset": whole("next_offset, to go on.", minimum=0, default=0),
     }
 )
-_OUTPUT: Final = outline({"folders": "array", "videos": "array", "count": "integer"})
+_OUTPUT: Final = outline("folders,videos:array count:integer")
 
 
 def tools(services: Services) -> list[Tool]:

@@ -65,8 +65,7 @@ INPUT: Final = record(
     "dis",
 )
 OUTPUT: Final = outline(
-    {"model_id": ["string", "null"], "frames": "array"},
-    {"score": ["number", "null"], "contact_sheet": ["string", "null"], "notes": "array", "images": "array"},
+    "model_id:string? frames:array", "score:number? contact_sheet:string? notes,images:array"
 )
 
 

@@ -159,10 +159,8 @@ _INPUT: Final = record(
     "distorted_path",
 )
 _OUTPUT: Final = outline(
-    {"score": ["number", "null"], "pool_method": "string", "pooled_metrics": "object"}
-    | dict.fromkeys(("frames_scored", "bitdepth", "width", "height"), "integer")
-    | {name: ["string", "null"] for name in ("model", "model_version")},
-    dict.fromkeys(("metrics", "frames", "notes"), "array")
-    | dict.fromkeys(("frames_omitted", "aggregate_metrics", "acuity"), "object")
-    | {"mismatched_model_warning": "string"},
+    "score:number? pool_method:string pooled_metrics:object frames_scored,bitdepth,width,height:integer "
+    "model,model_version:string?",
+    "metrics,frames,notes:array frames_omitted,aggregate_metrics,acuity:object "
+    "mismatched_model_warning:string",
 )

@@ -57,21 +57,14 @@ def tools(sender: CommandSender, leases: Leases, max_lease: float) -> list[Tool]
     """The tools that steer; `leases` follows the clients that pause, for `max_lease` seconds at most."""
     its = _Steering(sender, leases)
     tool = partial(Tool, read_only=False)
+    ends = partial(tool, destructive=True)
     last, nth = record({"frame": _LAST}, "frame"), record({"n": _NTH}, "n")
     return [
         tool("vmaf.request_model_swap", "Swap the model", _SWAP_TEXT, _SWAP_INPUT, its.swap, _SWAP),
         tool("vmaf.pause", "Pause", _PAUSE_TEXT, _pause_input(max_lease), its.pause, _PAUSED),
         tool("vmaf.resume", "Resume", _RESUME_TEXT, record({}), its.resume, _RESUMED),
-        tool(
-            "vmaf.stop_after",
-            "Stop after a frame",
-            _STOP_TEXT,
-            last,
-            its.stop_after,
-            _STOPPED,
-            destructive=True,
-        ),
-        tool("vmaf.stop", "Stop now", _STOP_NOW_TEXT, record({}), its.stop, _STOPPED_NOW, destructive=True),
+        ends("vmaf.stop_after", "Stop after a frame", _STOP_TEXT, last, its.stop_after, _STOPPED),
+        ends("vmaf.stop", "Stop now", _STOP_NOW_TEXT, record({}), its.stop, _STOPPED_NOW),
         tool("vmaf.set_subsample", "Measure fewer frames", _SUBSAMPLE_TEXT, nth, its.subsample, _SUBSAMPLED),
     ]
 
@@ -159,17 +152,12 @@ def _pause_input(max_lease: float) -> dict[str, Any]:
 
 
 _SWAP: Final = outline(
-    dict.fromkeys(("status", "model", "before", "reported_as"), "string")
-    | dict.fromkeys(("first", "next_frame"), "integer")
-    | dict.fromkeys(("waits_for", "starts", "repredicted", "notes"), "array")
+    "status,model,before,reported_as:string first,next_frame:integer waits_for,starts,repredicted,notes:array"
 )
 _PAUSED: Final = outline(
-    {"paused": "boolean", "next_frame": "integer", "lease_seconds": "number"}
-    | {"paused_until": "string", "paused_by": "array"}
+    "paused:boolean next_frame:integer lease_seconds:number paused_until:string paused_by:array"
 )
-_RESUMED: Final = outline(
-    {"paused": "boolean", "next_frame": "integer", "lifted": "array", "paused_by": "array"}
-)
-_STOPPED_NOW: Final = outline({"stopped": "boolean", "frames_read": "integer"})
-_STOPPED: Final = outline({"stop_after": ["integer", "null"], "next_frame": "integer", "finished": "boolean"})
-_SUBSAMPLED: Final = outline({"subsample": "integer", "next_frame": "integer"})
+_RESUMED: Final = outline("paused:boolean next_frame:integer lifted,paused_by:array")
+_STOPPED_NOW: Final = outline("stopped:boolean frames_read:integer")
+_STOPPED: Final = outline("stop_after:integer? next_frame:integer finished:boolean")
+_SUBSAMPLED: Final = outline("subsample,next_frame:integer")

@@ -247,39 +247,29 @@ _REPORT_INPUT: Final = record(
     }
 )
 
-_TEXT: Final = ["string", "null"]
-_WHOLE: Final = ["integer", "null"]
-_NUMBER: Final = ["number", "null"]
-_POOLS: Final = ["object", "null"]
 _STATUS: Final = outline(
-    {"state": "string", "fps": "number", "paused": "boolean", "queue": "object"}
-    | dict.fromkeys(("reason", "reference", "distorted", "model", "last_model", "paused_until"), _TEXT)
-    | dict.fromkeys(("models", "features", "metrics", "paused_by"), "array")
-    | dict.fromkeys(("frames_read", "frames_scored", "frames_pending", "subsample"), "integer")
-    | dict.fromkeys(("frames_total", "last_frame", "stop_after"), _WHOLE)
-    | dict.fromkeys(("last_score", "waiting_seconds", "pause_seconds_left"), _NUMBER)
+    "state:string fps:number paused:boolean queue:object reason,reference,distorted,model,last_model,"
+    "paused_until:string? models,features,metrics,paused_by:array frames_read,frames_scored,"
+    "frames_pending,subsample:integer frames_total,last_frame,stop_after:integer? last_score,"
+    "waiting_seconds,pause_seconds_left:number?"
 )
-_FEATURES: Final = outline(dict.fromkeys(("extractors", "figures", "models"), "array"))
+_FEATURES: Final = outline("extractors,figures,models:array")
 _SCORE: Final = outline(
-    {"name": "string", "model": _TEXT, "frame": "integer", "score": _NUMBER, "aggregate": _POOLS},
-    {"features": "object", "frames": "array", "next_first": _WHOLE},
+    "name:string model:string? frame:integer score:number? aggregate:object?",
+    "features:object frames:array next_first:integer?",
 )
 _WORST: Final = outline(
-    {"name": "string", "frames": "array", "frames_compared": "integer"},
-    {"models": "array", "pictures_missing": "string"},
+    "name:string frames:array frames_compared:integer", "models:array pictures_missing:string"
 )
 _CURVE: Final = outline(
-    {"name": "string", "aggregate": _POOLS, "next_first": "integer", "repredictions": "integer"}
-    | dict.fromkeys(("frames", "scores", "models"), "array")
-    | dict.fromkeys(("more", "over"), "boolean"),
-    {"status": "object", "times": "array"},
+    "name:string aggregate:object? next_first,repredictions:integer frames,scores,models:array more,"
+    "over:boolean",
+    "status:object times:array",
 )
 _WATCH: Final = outline(
-    {"name": "string", "below": "number", "frames": "array", "next_first": "integer"}
-    | {"over": "boolean", "state": "string", "reason": _TEXT}
+    "name:string below:number frames:array next_first:integer over:boolean state:string reason:string?"
 )
 _REPORT: Final = outline(
-    {"version": "string", "frames": "array", "acuity": "object", "report": "string"}
-    | {"pooled_metrics": "object"},
-    {"fps": _NUMBER, "frames_omitted": "object", "aggregate_metrics": "object"},
+    "version:string frames:array acuity:object report:string pooled_metrics:object",
+    "fps:number? frames_omitted,aggregate_metrics:object",
 )
