@@ -62,10 +62,7 @@ class NodeJobs:
     ) -> None:
         """`alive` is how many seconds a sign of life lasts, `beat` is how often one is given."""
         self.node = link.node  # this node's label: ids of its jobs begin with it and a hyphen
-        self._link = link
-        self._max_result = max_result
-        self._beat = beat
-        self._alive = alive
+        self._link, self._max_result, self._beat, self._alive = link, max_result, beat, alive
         self._process = secrets.token_hex(8)
         self._untold: dict[str, tuple[Job, str | None]] = {}  # the newest of each job
         self._unfinished: dict[str, Job] = {}  # as they were told

@@ -216,16 +216,12 @@ class Jobs:
 
     def stats(self) -> JobsStats:
         pool = self._dispatcher.pool
+        counted = ("submitted", "completed", "failed", "cancelled", "interrupted", "timeouts")
         return JobsStats(
             queued=self._dispatcher.queued,
             running=self._dispatcher.running,
             workers=len(pool),
-            submitted=self._counts["submitted"],
-            completed=self._counts["completed"],
-            failed=self._counts["failed"],
-            cancelled=self._counts["cancelled"],
-            interrupted=self._counts["interrupted"],
-            timeouts=self._counts["timeouts"],
+            **{name: self._counts[name] for name in counted},
             workers_started=pool.started,
             workers_lost=pool.lost,
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from importlib import import_module
@@ -122,10 +122,6 @@ def _adjusted(settings: AcuitySettings, endpoints: Sequence[Endpoint]) -> Acuity
     return settings
 
 
-def _limits(settings: AcuitySettings) -> Mapping[str, Any]:
-    return {"jobs_at_once": settings.workers, "jobs_queued": settings.queue}
-
-
 ACUITY: Final = Product(
     name="acuity",
     title="Acuity",
@@ -149,7 +145,7 @@ ACUITY: Final = Product(
     checks=(_check_folders,),
     warnings=_warnings,
     adjusted=_adjusted,
-    limits=_limits,
+    limits=lambda settings: {"jobs_at_once": settings.workers, "jobs_queued": settings.queue},
 )
 
 

@@ -165,13 +165,8 @@ def _services(
     settings: AcuitySettings, turns: Path | None = None, shared: NodeJobs | None = None
 ) -> Services:
     """The services, before they are started; `shared` has the jobs of other nodes."""
-    paths = AllowedPaths.configured(
-        settings.data,
-        settings.allow,
-        settings.allow_write,
-        listed_by=videos.NAME,
-        quota=settings.output_bytes,
-    )
+    folders = settings.data, settings.allow, settings.allow_write
+    paths = AllowedPaths.configured(*folders, listed_by=videos.NAME, quota=settings.output_bytes)
     config = JobsConfig(
         workers=settings.workers,
         queue=settings.queue,
@@ -182,9 +177,9 @@ def _services(
         memory=settings.memory,
         kept=settings.kept,
         data=settings.data,
-        roots=tuple(str(root) for root in paths.roots),
-        private=tuple(str(root) for root in paths.private),
-        writable=tuple(str(root) for root in paths.writable),
+        roots=tuple(map(str, paths.roots)),
+        private=tuple(map(str, paths.private)),
+        writable=tuple(map(str, paths.writable)),
         output_bytes=settings.output_bytes,
         turns=turns,
     )

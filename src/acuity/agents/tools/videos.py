@@ -93,7 +93,7 @@ class VideoProbe:
 
     async def describe(self, files: Sequence[tuple[Path, os.stat_result]]) -> list[dict[str, Any]]:
         """The descriptions of these files, in the same order: see video_probe.py."""
-        keys = [_key(path, status) for path, status in files]
+        keys = [(str(path), about.st_mtime_ns, about.st_size, about.st_ino) for path, about in files]
         async with self._busy:  # one process is enough, and the next caller may find all files described
             late: dict[_Key, dict[str, Any]] = {}
             end = time.monotonic() + _TOGETHER
@@ -129,10 +129,6 @@ class VideoProbe:
         finally:
             process.kill()
             process.close()
-
-
-def _key(path: Path, status: os.stat_result) -> _Key:
-    return str(path), status.st_mtime_ns, status.st_size, status.st_ino
 
 
 NAME: Final = "list_videos"

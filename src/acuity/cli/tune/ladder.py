@@ -17,7 +17,7 @@ import os
 import sys
 from typing import Any, Final
 
-from acuity.cli.terminal.style import Style
+from acuity.cli.terminal.style import Style, count
 from acuity.cli.tune import shared
 from acuity.report.page.page_document import RatePoint, Rates
 from acuity.report.tables import Table
@@ -46,9 +46,8 @@ def _table(document: dict[str, Any]) -> Table:
 
 
 def _text(document: dict[str, Any], _: argparse.Namespace) -> str:
-    made = document["encodes"]
     about = (
-        f"{len(document['samples'])} samples, {made} encode{'' if made == 1 else 's'} made; "
+        f"{len(document['samples'])} samples, {count(document['encodes'], 'encode')} made; "
         f"{document['model']}; {document['encoder_version']}"
     )
     lines = [*_table(document).text(), *_written(document.get("package"))]

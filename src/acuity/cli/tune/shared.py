@@ -22,6 +22,7 @@ from acuity.cli.scoring import spare
 from acuity.cli.terminal.style import Style
 from acuity.report import check_output
 from acuity.report.document import plain
+from acuity.report.tables import Table, to_csv
 from acuity.report.write import write_document
 from acuity.scoring.fronts import TUNE
 from acuity.scoring.setting import Setting
@@ -32,7 +33,6 @@ from acuity.tune.values import check_new
 
 if TYPE_CHECKING:
     from acuity.report.page.page_document import FigureTile, Rates
-    from acuity.report.tables import Table
 
 Document: TypeAlias = dict[str, Any]
 # The answers of a command by their formats, of which the first is the usual one.
@@ -150,6 +150,11 @@ def _check_answer(output: str | None, request: TuneRequest) -> None:
 
 def as_json(document: Document, _: argparse.Namespace | None = None) -> str:
     return json.dumps(plain(document), indent=2, allow_nan=False)
+
+
+def as_csv(rows: str, columns: Sequence[str]) -> Callable[[Document, argparse.Namespace], str]:
+    """A renderer of the entry `rows` as a table with these columns."""
+    return lambda document, _: to_csv(columns, [[row[name] for name in columns] for row in document[rows]])
 
 
 def _say_notes(notes: Iterable[str]) -> None:

@@ -85,9 +85,7 @@ def tools(live: LiveState, scores: Scores, pictures: LivePictures) -> list[Tool]
 
 class _Watching:
     def __init__(self, live: LiveState, scores: Scores, pictures: LivePictures) -> None:
-        self._live = live
-        self._scores = scores
-        self._pictures = pictures
+        self._live, self._scores, self._pictures = live, scores, pictures
 
     def status(self, _: Call) -> dict[str, Any]:
         return self._live.status()
