@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from acuity.jobs.config import default_memory
+from acuity.jobs.config import JobsConfig, default_memory
 from longwire.config import kinds
 from longwire.config.key import Key
 from longwire.config.keys import ACCESS, LIMITS, WORK
@@ -95,6 +95,12 @@ class AcuitySettings(Settings):
 KEYS: Final = tuple(
     replace(one.metadata["key"], setting=one.name) for one in fields(AcuitySettings) if "key" in one.metadata
 )
+
+
+def jobs_config(settings: AcuitySettings, **more: Any) -> JobsConfig:
+    """The configuration of the job service, by the settings of the same names."""
+    names = [one.name for one in fields(JobsConfig) if hasattr(settings, one.name)]
+    return JobsConfig(**{**{name: getattr(settings, name) for name in names}, **more})
 
 
 SETTINGS_VARIABLE: Final = "ACUITY_WORKER_SETTINGS"

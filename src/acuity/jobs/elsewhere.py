@@ -15,6 +15,7 @@ import builtins
 import logging
 import time
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from acuity.errors import JobError, StoreError
@@ -31,27 +32,19 @@ POLL: Final = 0.25  # seconds between two looks at the jobs of others
 _IDLE: Final = 1.0  # seconds, while no job runs anywhere
 
 
+@dataclass(eq=False, slots=True)
 class Siblings:
     """Calls back for changes of other processes' jobs, and for jobs of this one that others cancel."""
 
-    def __init__(
-        self,
-        store: Store,
-        *,
-        busy: Callable[[], bool],
-        heard: Callable[[], bool],
-        on_cancel: Callable[[str], None],
-        on_change: Callable[[Job], None],
-    ) -> None:
-        self._store = store
-        self._busy = busy  # whether this process has jobs
-        self._heard = heard  # whether somebody listens to changes
-        self._on_cancel = on_cancel
-        self._on_change = on_change
-        self._known: dict[str, Status] | None = None  # None: nobody listened until now
-        self._since = 0.0  # when somebody began to listen
-        self._working = False  # whether others have unfinished jobs
-        self._task: asyncio.Task[None] | None = None
+    store: Store
+    busy: Callable[[], bool]  # whether this process has jobs
+    heard: Callable[[], bool]  # whether somebody listens to changes
+    on_cancel: Callable[[str], None]
+    on_change: Callable[[Job], None]
+    _known: dict[str, Status] | None = None  # None: nobody listened until now
+    _since: float = 0.0  # when somebody began to listen
+    _working: bool = False  # whether others have unfinished jobs
+    _task: asyncio.Task[None] | None = None
 
     def follow(self) -> None:
         """Look for changes from now on, for as long as there is a reason to."""
@@ -66,9 +59,9 @@ class Siblings:
 
     async def _look(self) -> None:
         failed = False
-        while self._busy() or self._heard():
+        while self.busy() or self.heard():
             try:
-                seen = await self._store.look(self._known is None)
+                seen = await self.store.look(self._known is None)
             except StoreError as error:
                 if not failed:
                     logger.warning("other processes can't reach the jobs of this one: %s", error)
@@ -77,20 +70,20 @@ class Siblings:
                 failed = False
                 if seen is not None:
                     self._take_in(*seen)
-            await asyncio.sleep(POLL if self._working or self._busy() else _IDLE)
+            await asyncio.sleep(POLL if self._working or self.busy() else _IDLE)
         self._known = None
         self._task = None
 
     def _take_in(self, jobs: Mapping[str, Job], cancels: Collection[str]) -> None:
         for id in cancels:
-            self._on_cancel(id)
+            self.on_cancel(id)
         before, self._known = self._known, {id: job.status for id, job in jobs.items()}
         self._working = any(not job.over for job in jobs.values())
         if before is None:  # what happened since somebody began to listen is news
             before = {id: job.status for id, job in jobs.items() if job.changed < self._since}
         for id, job in jobs.items():
             if before.get(id) != job.status:
-                self._on_change(job)
+                self.on_change(job)
 
 
 _CANCELLING: Final = 5.0  # seconds that another process may take to end its job

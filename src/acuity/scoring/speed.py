@@ -197,14 +197,9 @@ class SpeedRun:
             return None
         first = self._first.setdefault(workload, (place, compared))
         shown = compared.models or list(compared.columns)
-        return Speed(
-            place,
-            workload,
-            len(long.frames),
-            seconds,
-            {name: float(compared.columns[name].mean()) for name in shown},
-            tuple(_differences(workload, *first, place, compared)),
-        )
+        scores = {name: float(compared.columns[name].mean()) for name in shown}
+        differing = tuple(_differences(workload, *first, place, compared))
+        return Speed(place, workload, len(long.frames), seconds, scores, differing)
 
     def _pairs(self, device: Device) -> Pairs:
         allocate = device.allocate

@@ -55,16 +55,10 @@ def _sentence(error: Exception, tool: str) -> str:
 @asynccontextmanager
 async def _jobs_of_workers(settings: AcuitySettings) -> AsyncIterator[Jobs]:
     """A view of the jobs that workers run."""
-    from acuity.jobs.service import Jobs, JobsConfig
+    from acuity.agents.settings import jobs_config
+    from acuity.jobs.service import Jobs
 
-    config = JobsConfig(
-        workers=0,  # they are run elsewhere
-        queue=settings.queue,
-        time_limit=settings.time_limit,
-        kept=settings.kept,
-        data=settings.data,
-    )
-    async with Jobs(config) as jobs:
+    async with Jobs(jobs_config(settings, workers=0)) as jobs:  # they are run elsewhere
         yield jobs
 
 

@@ -41,6 +41,7 @@ _OPTIONS: Final = (
     "viewing", "metrics", "backend", "display", "scale", "rate", "vfr", "hdr", "align", "crop",
     "deinterlace", "frames",
 )  # fmt: skip
+_KEPT: Final = ("encoder_from", "against", "remember")  # options of run_comparison()
 _BRIEF: Final[dict[str, dict[str, Any]]] = {
     **{name: {"description": _AS_SCORED} for name in _OPTIONS},
     **{name: {"description": "Of raw video."} for name in GEOMETRY},
@@ -93,13 +94,7 @@ def tools(services: Services) -> list[Tool]:
         pairs = [_pair(services, reference, entry) for entry in given["encodes"]]
         scoring = Request("", "", **fields, guess=True)
         refuse_missing_device(scoring)
-        payload = compare_payload(
-            pairs,
-            scoring,
-            encoder_from=given["encoder_from"],
-            against=given.get("against"),
-            remember=given["remember"],
-        )
+        payload = compare_payload(pairs, scoring, {name: given[name] for name in _KEPT if name in given})
         title = f"{len(pairs)} encodes of {os.path.basename(reference)}"
         short = is_short(0, reference, *(pair.distorted for pair in pairs))
         limit = services.settings.submitted_limit

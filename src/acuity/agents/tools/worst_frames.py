@@ -81,15 +81,8 @@ def tools(services: Services) -> list[Tool]:
         request = Request(reference, distorted, **{"align": ALIGN, **_FRONT.fields(given)}, guess=True)
         refuse_missing_device(request)
         id = services.jobs.new_id()
-        worst = WorstRequest(
-            scoring=request,
-            output=str(services.pictures.folder(id)),
-            n=int(given["n"]),
-            apart=given["apart"],
-            region=given["region"],
-            start=given.get("start"),
-            end=given.get("end"),
-        )
+        shown: dict[str, Any] = {name: given.get(name) for name in ("apart", "region", "start", "end")}
+        worst = WorstRequest(request, str(services.pictures.folder(id)), int(given["n"]), **shown)
         title = f"worst frames of {os.path.basename(distorted)}"
         images = dict.fromkeys(given["images"])
         payload, short = worst_payload(worst, [*images], vlm), is_short(0, reference, distorted)

@@ -21,7 +21,7 @@ from typing import Any, Final
 
 from acuity.cli.terminal.style import Style, count
 from acuity.cli.tune import shared
-from acuity.report.page.page_document import FigureTile, RatePoint, Rates
+from acuity.report.page.page_document import FigureTile, Page, PageNote, RatePoint, Rates
 from acuity.report.tables import Table
 from acuity.scoring.metrics import METRICS
 from acuity.tune.request import CompareRequest
@@ -107,18 +107,16 @@ def _html(document: dict[str, Any], arguments: argparse.Namespace) -> str:
     found = _table(document)
     failed = any(row["error"] for row in document["rows"])
     shown = found._replace(titles=[*found.titles[:-1], "error"]) if failed else found.without("")
-    return shared.tune_page(
-        _title(document),
-        _summary(document),
-        rates,
-        [("Encoders", shown)],
+    page = Page(
+        *("tune", _title(document), _summary(document)),
         cards=list(_cards(document)),
-        score_name=_score_name(document),
+        rates=rates,
+        rate_score=_score_name(document),
         targets=[target for target in targets if target is not None],
-        notes=[*_savings(document), *document["notes"]],
-        facts=[("source", document["src"])],
-        arguments=arguments,
+        tables=[("Encoders", shown)],
+        notes=[PageNote("info", text) for text in _savings(document)],
     )
+    return shared.tune_page(page, document, arguments)
 
 
 def _cards(document: dict[str, Any]) -> Iterator[FigureTile]:

@@ -19,7 +19,7 @@ from typing import Any, Final
 
 from acuity.cli.terminal.style import Style, count
 from acuity.cli.tune import shared
-from acuity.report.page.page_document import RatePoint, Rates
+from acuity.report.page.page_document import Page, RatePoint, Rates
 from acuity.report.tables import Table
 from acuity.tune.request import LadderRequest
 
@@ -82,16 +82,15 @@ def _html(document: dict[str, Any], arguments: argparse.Namespace) -> str:
             sample["bitrate_kbps"], sample["vmaf"], f"crf {sample['crf']}", (*size, sample["crf"]) in rungs
         )
         curves.setdefault("{}x{}".format(*size), []).append(point)
-    return shared.tune_page(
+    page = Page(
+        "tune",
         f"Ladder of {os.path.basename(document['src'])}",
         f"{document['encoder_version']}; {document['model']}",
-        [Rates(name, points) for name, points in curves.items()],
-        [("Rungs", _table(document))],
+        rates=[Rates(name, points) for name, points in curves.items()],
         targets=document["target_vmafs"],
-        notes=document["notes"],
-        facts=[("source", document["src"])],
-        arguments=arguments,
+        tables=[("Rungs", _table(document))],
     )
+    return shared.tune_page(page, document, arguments)
 
 
 configure, run = shared.command(
