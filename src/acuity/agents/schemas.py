@@ -6,12 +6,13 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 
-def record(properties: Mapping[str, Mapping[str, Any]], *required: str) -> dict[str, Any]:
-    """An object with these properties and no others; the named ones are required."""
+def record(required: str = "", /, **properties: Mapping[str, Any]) -> dict[str, Any]:
+    """An object with these properties and no others; the required ones are named with spaces between them."""
+    found = {name: dict(schema) for name, schema in properties.items()}
     return {
         "type": "object",
-        "properties": {name: dict(schema) for name, schema in properties.items()},
-        "required": list(required),
+        "properties": found,
+        "required": required.split(),
         "additionalProperties": False,
     }
 

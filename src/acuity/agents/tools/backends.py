@@ -60,12 +60,12 @@ FIXTURES: Final = (
 
 def tools(services: Services) -> list[Tool]:
     its = _BackendTools(services)
-    backend = record({"backend": choices(BACKENDS, "The backend to probe.")}, "backend")
+    backend = record("backend", backend=choices(BACKENDS, "The backend to probe."))
     return [
-        Tool("list_backends", "List backends", _LIST, record({}), its.list, _LIST_OUTPUT),
+        Tool("list_backends", "List backends", _LIST, record(), its.list, _LIST_OUTPUT),
         Tool("probe_backend", "Probe a backend", _PROBE, backend, its.probe, _PROBE_OUTPUT),
-        Tool("vmaf_version", "What does the scoring", _VERSION, record({}), its.version, _VERSION_OUTPUT),
-        long_tool(services, _RUN, "Benchmark", _BENCHMARK, record({}), _RUN_OUTPUT, its.plan_benchmark),
+        Tool("vmaf_version", "What does the scoring", _VERSION, record(), its.version, _VERSION_OUTPUT),
+        long_tool(services, _RUN, "Benchmark", _BENCHMARK, record(), _RUN_OUTPUT, its.plan_benchmark),
     ]
 
 

@@ -53,31 +53,26 @@ def _word(description: str | None = None) -> dict[str, Any]:
 
 
 INPUT: Final = record(
-    {
-        "reference": path_argument("The original, in an allowed folder."),
-        "encodes": array(
-            {
-                "type": ["string", "object"],
-                "minLength": 1,
-                "maxLength": MAX_TEXT,
-                "properties": {"path": named(None, MAX_TEXT), "name": _word(), "encoder": _word()},
-                "required": ["path"],
-                "additionalProperties": False,
-            },
-            MOST,
-            "Files, as paths or {path, name, encoder}; those of one encoder are one curve.",
-            minItems=1,
-        ),
-        "model": model_argument(_AS_SCORED),
-        **_FRONT.arguments(*_OPTIONS, *GEOMETRY, **_BRIEF),
-        "encoder_from": choices(
-            SOURCES, "Where encoders are known from that aren't given.", default=BY_ITSELF
-        ),
-        "against": _word("The encoder that BD-rates are against; else the first."),
-        "remember": flag("Take figures of unchanged files from an earlier run.", default=True),
-    },
-    "reference",
-    "encodes",
+    "reference encodes",
+    reference=path_argument("The original, in an allowed folder."),
+    encodes=array(
+        {
+            "type": ["string", "object"],
+            "minLength": 1,
+            "maxLength": MAX_TEXT,
+            "properties": {"path": named(None, MAX_TEXT), "name": _word(), "encoder": _word()},
+            "required": ["path"],
+            "additionalProperties": False,
+        },
+        MOST,
+        "Files, as paths or {path, name, encoder}; those of one encoder are one curve.",
+        minItems=1,
+    ),
+    model=model_argument(_AS_SCORED),
+    **_FRONT.arguments(*_OPTIONS, *GEOMETRY, **_BRIEF),
+    encoder_from=choices(SOURCES, "Where encoders are known from that aren't given.", default=BY_ITSELF),
+    against=_word("The encoder that BD-rates are against; else the first."),
+    remember=flag("Take figures of unchanged files from an earlier run.", default=True),
 )
 OUTPUT: Final = outline(
     "ranking,pairs,differences,bd_rates,notes:array", "model:string? reference,job_id,report:string"

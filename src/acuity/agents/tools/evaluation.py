@@ -59,10 +59,8 @@ def tools(services: Services) -> list[Tool]:
         payload = compare_payload(found, given["models"], table)
         return JobSpec("evaluate", payload, COMPARE, f"comparison of {len(found)} models", limit)
 
-    one = record(
-        {"model": path_argument("An .onnx file, or a name of list_models."), **_TABLE}, "model", "features"
-    )
-    several = record({"models": _MODELS, **_TABLE}, "models", "features")
+    one = record("model features", model=path_argument("An .onnx file, or a name of list_models."), **_TABLE)
+    several = record("models features", models=_MODELS, **_TABLE)
     tool, wrong = partial(long_tool, services), {"split": no_split}
     both = {**wrong, "models": _no_models}
     return [

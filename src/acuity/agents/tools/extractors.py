@@ -20,10 +20,8 @@ features they need."""
 
 _BRIEF: Final = ("name", "backend", "source", "summary")
 _INPUT: Final = record(
-    {
-        "name": named("Only this one, with everything about it.", 128),
-        "detail": flag("Everything about all of them: 40,000 characters.", default=False),
-    }
+    name=named("Only this one, with everything about it.", 128),
+    detail=flag("Everything about all of them: 40,000 characters.", default=False),
 )
 
 

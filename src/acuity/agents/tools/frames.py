@@ -43,7 +43,7 @@ def tools(services: Services) -> list[Tool]:
         "last": _frame("Number of the last one; left out: to the end."),
         "features": array(text(), _MOST_NAMES, _FEATURES, default=[]),
     }
-    return [Tool("get_frames", "Read frames of a score", _TEXT, record(properties, "job_id"), run, _OUTPUT)]
+    return [Tool("get_frames", "Read frames of a score", _TEXT, record("job_id", **properties), run, _OUTPUT)]
 
 
 def _frame(description: str, **more: Any) -> dict[str, Any]:

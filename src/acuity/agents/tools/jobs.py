@@ -50,11 +50,11 @@ def tools(services: Services, long_tools: Sequence[Tool]) -> list[Tool]:
         "tool": choices(its.long, "The tool to run."),
         "arguments": {"type": "object", "description": "Those of that tool.", "default": {}},
     }
-    one, acts = record({"job_id": JOB_ID}, "job_id"), partial(Tool, read_only=False)
+    one, acts = record("job_id", job_id=JOB_ID), partial(Tool, read_only=False)
     started, cancelled = job_schema(), job_schema("message:string")
     starts = partial(acts, runs=CARRIERS["submit_job"], idempotent=False)
     return [
-        starts("submit_job", "Start a job", _SUBMIT, record(submit, "tool"), its.submit, started),
+        starts("submit_job", "Start a job", _SUBMIT, record("tool", **submit), its.submit, started),
         Tool("get_job", "Look at a job", _GET, _ONE, its.get, job_schema("result:object?")),
         Tool("list_jobs", "List jobs", _LIST, _FILTER, its.list, _JOBS),
         acts("cancel_job", "Cancel a job", _CANCEL, one, its.cancel, cancelled, destructive=True),
@@ -98,15 +98,13 @@ class _JobTools:
 
 
 _IMAGES: Final = {**IMAGES_SCHEMA, "description": "As in vmaf_score_encoded."}
-_ONE: Final = record({"job_id": JOB_ID, "include_frames": FRAMES_SCHEMA, "images": _IMAGES}, "job_id")
+_ONE: Final = record("job_id", job_id=JOB_ID, include_frames=FRAMES_SCHEMA, images=_IMAGES)
 _FILTER: Final = record(
-    {
-        "status_filter": array(
-            {"enum": list(STATUSES)}, len(STATUSES), "Only jobs of these statuses; empty for all.", default=[]
-        ),
-        "limit": whole("At most so many.", minimum=1, maximum=500, default=_SHOWN),
-        "detail": flag("Everything that get_job says but results.", default=False),
-    }
+    status_filter=array(
+        {"enum": list(STATUSES)}, len(STATUSES), "Only jobs of these statuses; empty for all.", default=[]
+    ),
+    limit=whole("At most so many.", minimum=1, maximum=500, default=_SHOWN),
+    detail=flag("Everything that get_job says but results.", default=False),
 )
 _JOBS: Final = outline("jobs:array count:integer truncated:boolean")
 

@@ -60,9 +60,9 @@ def tools(services: Services) -> list[Tool]:
         found = await _describe(models, services.paths, call.arguments["name"])
         return ordered_answer(found) if "tiny" in found else found
 
-    one = record({"name": named(_NAME)}, "name")
+    one = record("name", name=named(_NAME))
     return [
-        Tool("list_models", "List models", _LIST, record({}), list_models, _LIST_OUTPUT),
+        Tool("list_models", "List models", _LIST, record(), list_models, _LIST_OUTPUT),
         Tool("describe_model", "Describe a model", _DESCRIBE, one, describe_model, _DESCRIBE_OUTPUT),
     ]
 

@@ -105,28 +105,19 @@ _ENCODED_OPTIONS: Final = {
 
 
 RAW_INPUT: Final = record(
-    {
-        "ref": path_argument(
-            "The original: a raw YUV file in an allowed folder; needed without no_reference."
-        ),
-        "dis": path_argument("The version to judge, of the same size, layout and depth."),
-        **RAW.arguments(*GEOMETRY),
-        **_RAW_OPTIONS,
-    },
-    "dis",
-    *map(RAW.name, GEOMETRY),
+    f"dis {' '.join(map(RAW.name, GEOMETRY))}",
+    ref=path_argument("The original: a raw YUV file in an allowed folder; needed without no_reference."),
+    dis=path_argument("The version to judge, of the same size, layout and depth."),
+    **RAW.arguments(*GEOMETRY),
+    **_RAW_OPTIONS,
 )
 ENCODED_INPUT: Final = record(
-    {
-        "reference_encoded": path_argument(
-            "The original, in any container or Y4M; in an allowed folder; needed without no_reference."
-        ),
-        "distorted_encoded": path_argument(
-            "The version to judge; its size, depth, range and rate may differ."
-        ),
-        **_ENCODED_OPTIONS,
-    },
     "distorted_encoded",
+    reference_encoded=path_argument(
+        "The original, in any container or Y4M; in an allowed folder; needed without no_reference."
+    ),
+    distorted_encoded=path_argument("The version to judge; its size, depth, range and rate may differ."),
+    **_ENCODED_OPTIONS,
 )
 
 _ANSWER: Final = (

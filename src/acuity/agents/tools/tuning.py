@@ -128,7 +128,7 @@ def _schema(kind: _Kind) -> dict[str, Any]:
     properties |= {name: _argument(name, table[name], kind) for name in kind.arguments}
     if kind.output is not None:
         properties["output"] = path_argument("New file to write.")
-    return record(properties, "src", *kind.required)
+    return record(" ".join(("src", *kind.required)), **properties)
 
 
 def _argument(name: str, about: Setting, kind: _Kind) -> dict[str, Any]:

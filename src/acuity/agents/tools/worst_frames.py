@@ -37,32 +37,29 @@ _BRIEF: Final[dict[str, dict[str, Any]]] = {
 }
 
 INPUT: Final = record(
-    {
-        "ref": path_argument("The original, in an allowed folder."),
-        "dis": path_argument("The version to judge."),
-        **_FRONT.arguments(*GEOMETRY, **_BRIEF),
-        "model": model_argument("As for a score."),
-        **_FRONT.arguments("backend", backend={"description": "As for a score."}),
-        "n": whole("How many frames.", minimum=1, maximum=MAX_FRAMES, default=DEFAULT_FRAMES),
-        "apart": number(
-            "Seconds between two of them at least; 0 allows neighbours.",
-            minimum=0,
-            maximum=MAX_APART,
-            default=DEFAULT_APART,
-        ),
-        "start": number("From this second on.", minimum=0),
-        "end": number("Up to this second.", minimum=0),
-        **_FRONT.arguments(*_SCORED, **_BRIEF),
-        "region": flag("Pictures of the worst region alone, in full detail.", default=False),
-        "images": array(
-            {"enum": list(KINDS)},
-            len(KINDS),
-            "Pictures in the reply, made smaller; fewer are larger. detail: the worst part in full size.",
-            default=["distorted", DETAIL],
-        ),
-    },
-    "ref",
-    "dis",
+    "ref dis",
+    ref=path_argument("The original, in an allowed folder."),
+    dis=path_argument("The version to judge."),
+    **_FRONT.arguments(*GEOMETRY, **_BRIEF),
+    model=model_argument("As for a score."),
+    **_FRONT.arguments("backend", backend={"description": "As for a score."}),
+    n=whole("How many frames.", minimum=1, maximum=MAX_FRAMES, default=DEFAULT_FRAMES),
+    apart=number(
+        "Seconds between two of them at least; 0 allows neighbours.",
+        minimum=0,
+        maximum=MAX_APART,
+        default=DEFAULT_APART,
+    ),
+    start=number("From this second on.", minimum=0),
+    end=number("Up to this second.", minimum=0),
+    **_FRONT.arguments(*_SCORED, **_BRIEF),
+    region=flag("Pictures of the worst region alone, in full detail.", default=False),
+    images=array(
+        {"enum": list(KINDS)},
+        len(KINDS),
+        "Pictures in the reply, made smaller; fewer are larger. detail: the worst part in full size.",
+        default=["distorted", DETAIL],
+    ),
 )
 OUTPUT: Final = outline(
     "model_id:string? frames:array", "score:number? contact_sheet:string? notes,images:array"
