@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 from pathlib import Path
 
 from axe import RUN, axe_script
@@ -12,7 +13,7 @@ from acuity.comparison.comparison import Extras
 from acuity.comparison.page import compare_pictures
 from acuity.comparison.report import write_comparison
 from acuity.comparison.tables import ranking_table
-from acuity.report.page.page_document import RatePoint, Rates
+from acuity.report.page.page_document import Page, RatePoint, Rates
 from acuity.report.tables import Table
 from acuity.scoring.request import Request
 from devtools import DevTools
@@ -60,9 +61,11 @@ async def test_pages_in_a_browser(page: DevTools, tmp_path: Path) -> None:
     table = Table(
         ["encoder", "error"], [["libx264", ""], ["nope", "there is no encoder 'nope'"]], [False] * 2
     )
-    (tmp_path / "tune.html").write_text(
-        tune_page("Encoders", "", [Rates("libx264", points)], [("Encoders", table)], targets=[90])
+    shown = Page(
+        "tune", "Encoders", rates=[Rates("libx264", points)], targets=[90], tables=[("Encoders", table)]
     )
+    page_file = tune_page(shown, {"notes": [], "src": "film.mkv"}, argparse.Namespace())
+    (tmp_path / "tune.html").write_text(page_file)
     assert reason is None
 
     async def compared() -> None:

@@ -36,17 +36,9 @@ _REPORTED: Final = _SCORES | {COMPARE}
 
 JOB_ID: Final = named("From submit_job, list_jobs or a score's answer.", 128)
 
-_JOB: Final[dict[str, str | list[str]]] = {
-    "job_id": "string",
-    "status": "string",
-    "progress": ["object", "null"],
-    "error": ["string", "null"],
-    "report": ["string", "null"],
-}
 
-
-def job_schema(**more: str | list[str]) -> dict[str, Any]:
-    return outline({**_JOB, **more})
+def job_schema(more: str = "") -> dict[str, Any]:
+    return outline(f"job_id,status:string progress:object? error,report:string? {more}")
 
 
 def job_document(job: Job) -> dict[str, Any]:
@@ -82,20 +74,22 @@ def linked(tool: str, job_id: str, document: dict[str, Any]) -> dict[str, Any]:
     if tool in _REPORTED:
         return {**document, "job_id": job_id, "report": report_uri(job_id)}
     if PREVIEWS in document:
-        frames = [{**frame, "resources": _pictures(job_id, frame)} for frame in document["frames"]]
+        # The URIs of pictures are for clients that don't see the server's disk.
+        frames = [
+            {
+                **frame,
+                "resources": {kind: picture_uri(job_id, frame[name]) for kind, name in PICTURES.items()},
+            }
+            for frame in document["frames"]
+        ]
         name = document["contact_sheet"]
-        sheet = None if name is None else picture_uri(job_id, os.path.basename(name))
+        sheet = None if name is None else picture_uri(job_id, name)
         return {**document, "frames": frames, "contact_sheet_resource": sheet, "job_id": job_id}
     return document
 
 
-def _pictures(job_id: str, frame: dict[str, Any]) -> dict[str, str]:
-    """The URIs of a frame's pictures, for clients that don't see the server's disk."""
-    return {kind: picture_uri(job_id, os.path.basename(frame[name])) for kind, name in PICTURES.items()}
-
-
 def picture_uri(job_id: str, name: str) -> str:
-    return f"{WORST}/{job_id}/{name}"
+    return f"{WORST}/{job_id}/{os.path.basename(name)}"
 
 
 def has_report(job: Job) -> bool:

@@ -2,31 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 
-def record(properties: Mapping[str, Mapping[str, Any]], *required: str) -> dict[str, Any]:
-    """An object with these properties and no others; the named ones are required."""
+def record(required: str = "", /, **properties: Mapping[str, Any]) -> dict[str, Any]:
+    """An object with these properties and no others; the required ones are named with spaces between them."""
+    found = {name: dict(schema) for name, schema in properties.items()}
     return {
         "type": "object",
-        "properties": {name: dict(schema) for name, schema in properties.items()},
-        "required": list(required),
+        "properties": found,
+        "required": required.split(),
         "additionalProperties": False,
     }
 
 
-def outline(
-    required: Mapping[str, str | Sequence[str]],
-    optional: Mapping[str, str | Sequence[str]] | None = None,
-) -> dict[str, Any]:
-    """An object with at least these entries, by their types.
+def outline(required: str, optional: str = "") -> dict[str, Any]:
+    """An object with at least these entries, each `name:type` or `name,name:type|type`; a `?` allows null.
 
     Output schemas are this short because clients put the whole list of tools into a model's context: what
     needs to be said of an answer is in the tool's description.
     """
-    properties = {name: {"type": kind} for name, kind in {**required, **(optional or {})}.items()}
-    return {"type": "object", "properties": properties, "required": list(required)}
+    properties: dict[str, Any] = {}
+    for part in f"{required} {optional}".split():
+        names, _, kinds = part.partition(":")
+        types = [*kinds.removesuffix("?").split("|"), *(["null"] if kinds.endswith("?") else [])]
+        properties |= {name: {"type": types if types[1:] else types[0]} for name in names.split(",")}
+    least = [name for part in required.split() for name in part.partition(":")[0].split(",")]
+    return {"type": "object", "properties": properties, "required": least}
 
 
 def array(items: Mapping[str, Any], most: int, description: str, **more: Any) -> dict[str, Any]:

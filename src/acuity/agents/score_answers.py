@@ -19,30 +19,11 @@ _LAYOUT: Final = 80  # characters of line ends and margins around a frame
 
 # The entries of an answer in order; entries that aren't named here come before the last two.
 _FIRST: Final = (
-    "score",
-    "model",
-    "models",
-    "metrics",
-    "worst",
-    "worst_segments",
-    "images",
-    "images_missing",
-    "notes",
-    "geometry_asked",
-    "no_reference",
-    "mismatched_model_warning",
-    "frames_omitted",
-    "job_id",
-    "report",
-    "reference_encoded",
-    "distorted_encoded",
-    "backend_requested",
-    "backend_used",
-    "pooled_metrics",
-    "aggregate_metrics",
-    "version",
-    "fps",
-)
+    "score", "model", "models", "metrics", "worst", "worst_segments", "images", "images_missing", "notes",
+    "geometry_asked", "no_reference", "mismatched_model_warning", "frames_omitted", "job_id", "report",
+    "reference_encoded", "distorted_encoded", "backend_requested", "backend_used", "pooled_metrics",
+    "aggregate_metrics", "version", "fps",
+)  # fmt: skip
 _LAST: Final = ("acuity", "frames")
 ASKED: Final = "include_frames"  # the entry of a stored document with its caller's choice
 IMAGES_ASKED: Final = "images_asked"  # the same for pictures

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from acuity.jobs.config import default_memory
+from acuity.jobs.config import JobsConfig, default_memory
 from longwire.config import kinds
 from longwire.config.key import Key
 from longwire.config.keys import ACCESS, LIMITS, WORK
@@ -31,83 +31,76 @@ def default_workers() -> int:
     return max(2, min(8, (os.cpu_count() or 2) // 4))
 
 
-@dataclass(frozen=True, slots=True)
-class AcuitySettings(Settings):
-    """The settings of vmaf-mcp. Each field is a key, here or of the runtime."""
-
-    allow: tuple[str, ...] = ()  # further folders that videos may be read from
-    allow_write: tuple[str, ...] = ()  # and those that files may be written to
-    output_bytes: int = 16 << 30  # bytes that each folder of allow_write may hold
-    binary: str | None = None  # an external vmaf
-    bench_output: str | None = None  # a folder for the rows of benchmarks
-    vlm_model: str | None = None  # the folder of a model that describes pictures
-    vlm_seconds: float = 120.0  # that it may take for the pictures of one call
-    workers: int = field(default_factory=default_workers)  # scores at once
-    queue: int = 64  # jobs that may wait
-    queue_each: int | None = None  # of one client; None: three quarters of them
-    running_each: int | None = None  # jobs of one client at once; None: all workers but one
-    time_limit: float = 600.0  # seconds that a call may take
-    submitted_limit: float = 21_600.0  # seconds that a submitted job may run
-    memory: int = field(default_factory=default_memory)  # bytes of all workers together
-    kept: int = 500  # finished jobs that are stored
-
-
 _COUNT: Final = kinds.whole(most=1 << 24)
 _MANY_BYTES: Final = kinds.whole(1 << 20, 1 << 60, "BYTES")
 _SECONDS: Final = kinds.seconds()
 
 
-def _key(name: str, kind: kinds.Kind, text: str, setting: str = "", group: str = WORK, **more: Any) -> Key:
-    section = "limits" if group == LIMITS else "server"
-    return Key(name, kind, text, section=section, group=group, setting=setting or name, **more)
+def _key(default: Any, name: str, kind: kinds.Kind, help: str, group: str = WORK, **more: Any) -> Any:
+    """A field of the settings with its key."""
+    key = Key(name, kind, help, "limits" if group == LIMITS else "server", group, **more)
+    made: dict[str, Any] = {"default_factory" if callable(default) else "default": default}
+    return field(**made, metadata={"key": key})
 
 
-def _limit(name: str, kind: kinds.Kind, text: str, setting: str, default: str = "") -> Key:
-    return _key(name, kind, text, setting, LIMITS, default_text=default)
+@dataclass(frozen=True, slots=True)
+class AcuitySettings(Settings):
+    """The settings of vmaf-mcp beside the runtime's. Each field has its key."""
+
+    # fmt: off
+    queue_each: int | None = _key(
+        None, "max_waiting_jobs_per_client", _COUNT, "jobs of one client that may wait", LIMITS,
+        default_text="three quarters of `queue`")
+    running_each: int | None = _key(
+        None, "max_running_jobs_per_client", _COUNT,
+        "jobs of one client that may run at once, beside a short one", LIMITS,
+        default_text="all workers but one, at least 1; over stdio alone all")
+    output_bytes: int = _key(
+        16 << 30, "max_output_bytes", _MANY_BYTES,
+        "bytes that each folder of allow_write may hold, what is there already included", LIMITS)
+    allow: tuple[str, ...] = _key(
+        (), "allow", kinds.FOLDERS, "a folder with videos to read, beside those of VMAF_MCP_ALLOW", ACCESS,
+        variable=ALLOW_VARIABLE, adds=True)
+    allow_write: tuple[str, ...] = _key(
+        (), "allow_write", kinds.FOLDERS, "a folder that clients may also write new videos to", ACCESS,
+        variable=ALLOW_WRITE_VARIABLE, adds=True)
+    workers: int = _key(
+        default_workers, "workers", _COUNT, "scores at once, beside a short one",
+        variable="VMAF_MCP_MAX_CONCURRENT", default_text="a quarter of the cores, 2 to 8")
+    queue: int = _key(64, "queue", _COUNT, "jobs that may wait")
+    kept: int = _key(500, "kept_jobs", _COUNT, "finished jobs that are remembered")
+    time_limit: float = _key(
+        600.0, "time_limit", _SECONDS, "seconds that a call may take",
+        variable="VMAF_MCP_SUBPROCESS_TIMEOUT_S")
+    submitted_limit: float = _key(
+        21_600.0, "job_time_limit", _SECONDS, "seconds that a submitted job may run")
+    memory: int = _key(
+        default_memory, "memory", _MANY_BYTES, "bytes of memory for all workers together",
+        default_text="three quarters of the machine's")
+    binary: str | None = _key(
+        None, "vmaf_binary", kinds.PROGRAM, "an external vmaf that scores instead of Acuity's engine",
+        variable="VMAF_BIN")
+    bench_output: str | None = _key(
+        None, "bench_output", kinds.PATH, "a folder for the rows of run_benchmark",
+        variable="VMAF_BENCH_OUTDIR", metavar="DIR")
+    vlm_model: str | None = _key(
+        None, "vlm_model", kinds.PATH, "the folder of a model that describes pictures",
+        variable="VMAF_MCP_VLM_MODEL", metavar="DIR")
+    vlm_seconds: float = _key(
+        120.0, "vlm_timeout_seconds", _SECONDS, "seconds that it may take for the pictures of one call",
+        variable="VMAF_MCP_VLM_TIMEOUT_S")
+    # fmt: on
 
 
-_WAITING: Final = "jobs of one client that may wait"
-_RUNNING: Final = "jobs of one client that may run at once, beside a short one"
-_ALL_BUT_ONE: Final = "all workers but one, at least 1; over stdio alone all"
-_HELD: Final = "bytes that each folder of allow_write may hold, what is there already included"
-_READ: Final = "a folder with videos to read, beside those of VMAF_MCP_ALLOW"
-_WRITTEN: Final = "a folder that clients may also write new videos to"
-_BINARY: Final = "an external vmaf that scores instead of Acuity's engine"
-_SEEING: Final = "seconds that it may take for the pictures of one call"
-_FOLDER: Final[dict[str, Any]] = {"group": ACCESS, "adds": True}
-
-KEYS: Final[tuple[Key, ...]] = (
-    _limit("max_waiting_jobs_per_client", _COUNT, _WAITING, "queue_each", "three quarters of `queue`"),
-    _limit("max_running_jobs_per_client", _COUNT, _RUNNING, "running_each", _ALL_BUT_ONE),
-    _limit("max_output_bytes", _MANY_BYTES, _HELD, "output_bytes"),
-    _key("allow", kinds.FOLDERS, _READ, variable=ALLOW_VARIABLE, **_FOLDER),
-    _key("allow_write", kinds.FOLDERS, _WRITTEN, variable=ALLOW_WRITE_VARIABLE, **_FOLDER),
-    _key(
-        *("workers", _COUNT, "scores at once, beside a short one"),
-        variable="VMAF_MCP_MAX_CONCURRENT",
-        default_text="a quarter of the cores, 2 to 8",
-    ),
-    _key("queue", _COUNT, "jobs that may wait"),
-    _key("kept_jobs", _COUNT, "finished jobs that are remembered", "kept"),
-    _key("time_limit", _SECONDS, "seconds that a call may take", variable="VMAF_MCP_SUBPROCESS_TIMEOUT_S"),
-    _key("job_time_limit", _SECONDS, "seconds that a submitted job may run", "submitted_limit"),
-    _key(
-        *("memory", _MANY_BYTES, "bytes of memory for all workers together"),
-        default_text="three quarters of the machine's",
-    ),
-    _key("vmaf_binary", kinds.PROGRAM, _BINARY, "binary", variable="VMAF_BIN"),
-    _key(
-        *("bench_output", kinds.PATH, "a folder for the rows of run_benchmark"),
-        variable="VMAF_BENCH_OUTDIR",
-        metavar="DIR",
-    ),
-    _key(
-        *("vlm_model", kinds.PATH, "the folder of a model that describes pictures"),
-        variable="VMAF_MCP_VLM_MODEL",
-        metavar="DIR",
-    ),
-    _key("vlm_timeout_seconds", _SECONDS, _SEEING, "vlm_seconds", variable="VMAF_MCP_VLM_TIMEOUT_S"),
+KEYS: Final = tuple(
+    replace(one.metadata["key"], setting=one.name) for one in fields(AcuitySettings) if "key" in one.metadata
 )
+
+
+def jobs_config(settings: AcuitySettings, **more: Any) -> JobsConfig:
+    """The configuration of the job service, by the settings of the same names."""
+    names = [one.name for one in fields(JobsConfig) if hasattr(settings, one.name)]
+    return JobsConfig(**{**{name: getattr(settings, name) for name in names}, **more})
 
 
 SETTINGS_VARIABLE: Final = "ACUITY_WORKER_SETTINGS"

@@ -117,15 +117,10 @@ def _clips(path: str, reader: csv.DictReader[str]) -> Iterator[ListedPair]:
         more: dict[str, str | int] = {name: given(name) for name in _TEXTS if name in names}
         if _CRF in names:
             more[_CRF] = int(_number(path, line, _CRF, given(_CRF), whole=True))
-        distorted = given("dis")
-        yield ListedPair(
-            line,
-            os.path.join(folder, given("ref")),
-            os.path.join(folder, distorted),
-            given("key") if "key" in names else distorted,
-            _number(path, line, "mos", given("mos")),
-            more,
-        )
+        reference, distorted = given("ref"), given("dis")
+        key = given("key") if "key" in names else distorted
+        videos = os.path.join(folder, reference), os.path.join(folder, distorted)
+        yield ListedPair(line, *videos, key, _number(path, line, "mos", given("mos")), more)
 
 
 def _number(path: str, line: int, name: str, text: str, *, whole: bool = False) -> float:

@@ -103,14 +103,6 @@ def _means(found: Sequence[EncoderRate]) -> list[EncoderRate]:
         percents, scores = zip(*rates, strict=True)
         known = [score for score in scores if score is not None]
         mean = sum(known) / len(known) if len(known) == len(scores) else None
-        means.append(
-            EncoderRate(
-                encoder,
-                anchor,
-                None,
-                sum(percents) / len(percents),
-                mean,
-                f"mean of {len(rates)} references{_crossing(sum(percents), mean)}",
-            )
-        )
+        note = f"mean of {len(rates)} references{_crossing(sum(percents), mean)}"
+        means.append(EncoderRate(encoder, anchor, None, sum(percents) / len(percents), mean, note))
     return means

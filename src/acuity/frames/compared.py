@@ -76,18 +76,9 @@ def _means(picture: Picture) -> Means:
 
 # Entries of a report's `input` that say how its pictures were made.
 _DECIDED: Final = (
-    "width",
-    "height",
-    "pixel_format",
-    "bitdepth",
-    "pair_by",
-    "range",
-    "display",
-    "crop",
-    "conversions",
-    "frame_step_ref",
-    "frame_step_dis",
-)
+    "width", "height", "pixel_format", "bitdepth", "pair_by", "range", "display", "crop", "conversions",
+    "frame_step_ref", "frame_step_dis",
+)  # fmt: skip
 
 
 # Frames before and after a wanted one whose references it may show by mistake.

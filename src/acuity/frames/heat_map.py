@@ -225,15 +225,9 @@ def draw(ref: Picture, dis: Picture, colours: PairColours, *, crop: bool = False
     found = heat_map(ref, dis)
     region = found.worst_region()
     box = region if crop else None
-    reference = colours.picture(ref, box)
-    return Drawn(
-        reference,
-        colours.picture(dis, box),
-        _over_grey(found, reference, region if crop else Box(0, 0, ref.width, ref.height)),
-        region,
-        found.mean,
-        found.mean_of(region),
-    )
+    reference, distorted = colours.picture(ref, box), colours.picture(dis, box)
+    heat = _over_grey(found, reference, region if crop else Box(0, 0, ref.width, ref.height))
+    return Drawn(reference, distorted, heat, region, found.mean, found.mean_of(region))
 
 
 def difference_picture(reference: Rgb8, distorted: Rgb8) -> Rgb8:

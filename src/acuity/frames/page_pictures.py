@@ -132,20 +132,9 @@ def frame_pictures(reference: Rgb8, distorted: Rgb8, heat: Rgb8) -> dict[str, Rg
 
 def page_picture(found: Pick, files: FrameFiles, description: str, region: Shares | None) -> PagePicture:
     """The record of a frame for pages."""
-    urls = files.urls()
-    return PagePicture(
-        frame=found.frame,
-        score=found.score,
-        description=description,
-        width=files.width,
-        height=files.height,
-        reference=urls["reference"],
-        distorted=urls["distorted"],
-        difference=urls["difference"],
-        heat=urls["heat"],
-        time=found.time,
-        region=region,
-    )
+    urls: dict[str, Any] = files.urls()
+    about = found.frame, found.score, description, files.width, files.height
+    return PagePicture(*about, **urls, time=found.time, region=region)
 
 
 def share_of(budget: int, frames: int) -> int:

@@ -129,19 +129,9 @@ class PictureFiles:
         for rank, picked in enumerate(self.picks):
             description, artefacts = drawing.described(picked.frame)
             where = drawing.where[picked.frame]
-            files = {kind: self.folder.final(name) for kind, name in _names(picked.frame).items()}
-            frame = WorstFrame(
-                index=picked.frame,
-                time=picked.time,
-                score=picked.score,
-                distorted=files["distorted"],
-                reference=files["reference"],
-                heat=files["heat"],
-                region=where.region,
-                loss=where.loss,
-                description=description,
-                artefacts=artefacts,
-            )
+            distorted, reference, heat = map(self.folder.final, _names(picked.frame).values())
+            loss = where.region, where.loss
+            frame = WorstFrame(*picked, distorted, reference, heat, *loss, description, artefacts)
             self._sheet.caption(rank, _line(frame, self.request), frame.description)
             found.append(frame)
         self.folder.write(SHEET, rgb_png(self._sheet.image))

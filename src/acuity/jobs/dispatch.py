@@ -94,9 +94,7 @@ class JobDispatcher:
         self, config: JobsConfig, on_start: Callable[[QueuedJob], None], on_end: Callable[[QueuedJob], None]
     ) -> None:
         """`on_start` is also called for a job that waits again."""
-        self._config = config
-        self._on_start = on_start
-        self._on_end = on_end
+        self._config, self._on_start, self._on_end = config, on_start, on_end
         limits = config.workers, config.queue, config.queue_each, config.running_each
         self._turns: Turns[QueuedJob] = (
             Turns(*limits) if config.turns is None else SharedTurns(config.turns, *limits)

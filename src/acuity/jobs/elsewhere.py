@@ -3,10 +3,9 @@
 Finished ones and those of other processes with the same data folder are in the store. Those of other nodes,
 whose ids begin with another label, are where the nodes share their jobs, unless these share the folder, too.
 
-SharedJobs is what a job service needs to know the jobs of other nodes. Siblings follows what other processes
-do with the jobs of a data folder that this one shares. The database is asked four times a second whether
-others wrote to it, but only while this process has jobs that others may cancel, or somebody listens to the
-changes of all jobs; once a second while nothing runs.
+Siblings follows what other processes do with the jobs of a data folder that this one shares. The database is
+asked four times a second whether others wrote to it, but only while this process has jobs that others may
+cancel, or somebody listens to the changes of all jobs; once a second while nothing runs.
 """
 
 from __future__ import annotations
@@ -16,12 +15,16 @@ import builtins
 import logging
 import time
 from collections.abc import Callable, Collection, Mapping
-from typing import Final, Protocol
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
 
 from acuity.errors import JobError, StoreError
 from acuity.jobs.progress import Forwarder
 from acuity.jobs.store import Database, Store
 from longwire.work import Job, Progress, Status
+
+if TYPE_CHECKING:
+    from acuity.jobs.node_jobs import NodeJobs
 
 logger: Final = logging.getLogger(__name__)
 
@@ -29,27 +32,19 @@ POLL: Final = 0.25  # seconds between two looks at the jobs of others
 _IDLE: Final = 1.0  # seconds, while no job runs anywhere
 
 
+@dataclass(eq=False, slots=True)
 class Siblings:
     """Calls back for changes of other processes' jobs, and for jobs of this one that others cancel."""
 
-    def __init__(
-        self,
-        store: Store,
-        *,
-        busy: Callable[[], bool],
-        heard: Callable[[], bool],
-        on_cancel: Callable[[str], None],
-        on_change: Callable[[Job], None],
-    ) -> None:
-        self._store = store
-        self._busy = busy  # whether this process has jobs
-        self._heard = heard  # whether somebody listens to changes
-        self._on_cancel = on_cancel
-        self._on_change = on_change
-        self._known: dict[str, Status] | None = None  # None: nobody listened until now
-        self._since = 0.0  # when somebody began to listen
-        self._working = False  # whether others have unfinished jobs
-        self._task: asyncio.Task[None] | None = None
+    store: Store
+    busy: Callable[[], bool]  # whether this process has jobs
+    heard: Callable[[], bool]  # whether somebody listens to changes
+    on_cancel: Callable[[str], None]
+    on_change: Callable[[Job], None]
+    _known: dict[str, Status] | None = None  # None: nobody listened until now
+    _since: float = 0.0  # when somebody began to listen
+    _working: bool = False  # whether others have unfinished jobs
+    _task: asyncio.Task[None] | None = None
 
     def follow(self) -> None:
         """Look for changes from now on, for as long as there is a reason to."""
@@ -64,9 +59,9 @@ class Siblings:
 
     async def _look(self) -> None:
         failed = False
-        while self._busy() or self._heard():
+        while self.busy() or self.heard():
             try:
-                seen = await self._store.look(self._known is None)
+                seen = await self.store.look(self._known is None)
             except StoreError as error:
                 if not failed:
                     logger.warning("other processes can't reach the jobs of this one: %s", error)
@@ -75,58 +70,20 @@ class Siblings:
                 failed = False
                 if seen is not None:
                     self._take_in(*seen)
-            await asyncio.sleep(POLL if self._working or self._busy() else _IDLE)
+            await asyncio.sleep(POLL if self._working or self.busy() else _IDLE)
         self._known = None
         self._task = None
 
     def _take_in(self, jobs: Mapping[str, Job], cancels: Collection[str]) -> None:
         for id in cancels:
-            self._on_cancel(id)
+            self.on_cancel(id)
         before, self._known = self._known, {id: job.status for id, job in jobs.items()}
         self._working = any(not job.over for job in jobs.values())
         if before is None:  # what happened since somebody began to listen is news
             before = {id: job.status for id, job in jobs.items() if job.changed < self._since}
         for id, job in jobs.items():
             if before.get(id) != job.status:
-                self._on_change(job)
-
-
-class SharedJobs(Protocol):
-    """The jobs of a cluster. Methods that wait raise JobError if the nodes' shared store doesn't answer."""
-
-    node: str  # this node's label: ids of its jobs begin with it and a hyphen
-
-    def begin(self, on_cancel: Callable[[str], None], on_change: Callable[[Job], None]) -> None:
-        """Follow the other nodes: calls back for jobs that they cancel, and for changes of their jobs."""
-        ...
-
-    async def end(self) -> None:
-        """Tell other nodes the last changes, and stop following theirs. May be called again."""
-        ...
-
-    def tell(self, job: Job, document: str | None = None) -> None:
-        """Let other nodes know a job of this process, and its result; nothing waits."""
-        ...
-
-    async def told(self, id: str) -> None:
-        """Wait until other nodes know a job of this process, for a moment at most."""
-        ...
-
-    async def get(self, id: str) -> Job | None:
-        """A job of another node; one whose process is dead is interrupted."""
-        ...
-
-    async def document(self, id: str) -> str | None:
-        """The result of a job of another node as JSON text."""
-        ...
-
-    async def list(self) -> builtins.list[Job]:
-        """The newest jobs of other nodes, newest first."""
-        ...
-
-    def cancel(self, id: str) -> None:
-        """Ask the node that has a job to end it; nothing waits."""
-        ...
+                self.on_change(job)
 
 
 _CANCELLING: Final = 5.0  # seconds that another process may take to end its job
@@ -135,7 +92,7 @@ _CANCELLING: Final = 5.0  # seconds that another process may take to end its job
 class Elsewhere:
     """The jobs of other processes and nodes."""
 
-    def __init__(self, store: Store, shared: SharedJobs | None) -> None:
+    def __init__(self, store: Store, shared: NodeJobs | None) -> None:
         self._store = store
         self._shared = shared
 
@@ -211,7 +168,7 @@ class Elsewhere:
                 "cancel it there"
             ) from None
 
-    def _node_of(self, id: str) -> SharedJobs | None:
+    def _node_of(self, id: str) -> NodeJobs | None:
         """The shared jobs, if the id is of another node; None: the job is one of this node's."""
         shared = self._shared
         return None if shared is None or "-" not in id or id.startswith(f"{shared.node}-") else shared

@@ -9,18 +9,21 @@ from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import replace
 from types import TracebackType
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from acuity.errors import JobCancelled, JobError, JobTimeout, StoreError
 from acuity.jobs.config import JobsConfig
 from acuity.jobs.dispatch import JobDispatcher, QueuedJob
-from acuity.jobs.elsewhere import Elsewhere, SharedJobs, Siblings
+from acuity.jobs.elsewhere import Elsewhere, Siblings
 from acuity.jobs.progress import Forwarder, JobOutcome, ProgressListener
 from acuity.jobs.store import Database, Store, parse
 from acuity.jobs.tasks import TASKS
 from acuity.jobs.worker.wire import Kind, WireError, encode
 from acuity.text import one_line
 from longwire.work import Job, JobSpec, JobsStats, Progress, Status, new_id
+
+if TYPE_CHECKING:
+    from acuity.jobs.node_jobs import NodeJobs
 
 __all__ = ["ChangeListener", "Job", "JobOutcome", "Jobs", "JobsConfig", "JobsStats"]
 
@@ -43,7 +46,7 @@ class Jobs:
         outcome = await jobs.run(spec, client="me")
     """
 
-    def __init__(self, config: JobsConfig, shared: SharedJobs | None = None) -> None:
+    def __init__(self, config: JobsConfig, shared: NodeJobs | None = None) -> None:
         """`shared` has the jobs of other nodes; None: there are none."""
         self._config = config
         self._shared = shared
@@ -213,16 +216,12 @@ class Jobs:
 
     def stats(self) -> JobsStats:
         pool = self._dispatcher.pool
+        counted = ("submitted", "completed", "failed", "cancelled", "interrupted", "timeouts")
         return JobsStats(
             queued=self._dispatcher.queued,
             running=self._dispatcher.running,
             workers=len(pool),
-            submitted=self._counts["submitted"],
-            completed=self._counts["completed"],
-            failed=self._counts["failed"],
-            cancelled=self._counts["cancelled"],
-            interrupted=self._counts["interrupted"],
-            timeouts=self._counts["timeouts"],
+            **{name: self._counts[name] for name in counted},
             workers_started=pool.started,
             workers_lost=pool.lost,
         )

@@ -26,19 +26,17 @@ class Table(NamedTuple):
         return table._lines(indent)
 
     def without(self, title: str) -> Table:
-        keep = [number for number, name in enumerate(self.titles) if name != title]
-        return Table(
-            [self.titles[number] for number in keep],
-            [[row[number] for number in keep] for row in self.rows],
-            [self.numeric[number] for number in keep],
-            [name for name in self.spare if name != title],
-        )
+        table = self._of([number for number, name in enumerate(self.titles) if name != title])
+        return table._replace(spare=[name for name in self.spare if name != title])
 
     def in_order(self, *first: str, last: str) -> Table:
         """The table with these columns first and last, as far as it has them: narrow pages show few."""
         begin = [self.titles.index(title) for title in first if title in self.titles]
         end = [number for number, title in enumerate(self.titles) if title == last]
-        order = [*begin, *(n for n in range(len(self.titles)) if n not in (*begin, *end)), *end]
+        return self._of([*begin, *(n for n in range(len(self.titles)) if n not in (*begin, *end)), *end])
+
+    def _of(self, order: Sequence[int]) -> Table:
+        """The table with these columns."""
 
         def moved(cells: Sequence[Cell]) -> list[Cell]:
             return [cells[number] for number in order]

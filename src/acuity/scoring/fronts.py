@@ -158,22 +158,12 @@ TUNE_TOOL: Final = Front(
 
 # By the names of commands and tools. Tools that are not listed describe no raw video either.
 FRONTS: Final[Mapping[str, Front]] = {
-    "acuity": ACUITY,
-    "vmaf": VMAF,
-    "vmaf-mcp": ACUITY,
-    "vmaf-tune": TUNE,
-    "acuity tune": TUNE,
-    "vmaf_score": RAW,
-    "vmaf_score_encoded": ENCODED,
-    "describe_worst_frames": WORST,
-    "compare_encodes": WORST,
-    "compute_vmaf": EMBEDDED,
-    "vmaf.request_model_swap": EMBEDDED,
-    "run_search": TUNE_TOOL,
-    "run_compare": TUNE_TOOL,
-    "run_ladder": TUNE_TOOL,
+    "acuity": ACUITY, "vmaf": VMAF, "vmaf-mcp": ACUITY, "vmaf-tune": TUNE, "acuity tune": TUNE,
+    "vmaf_score": RAW, "vmaf_score_encoded": ENCODED, "describe_worst_frames": WORST,
+    "compare_encodes": WORST, "compute_vmaf": EMBEDDED, "vmaf.request_model_swap": EMBEDDED,
+    "run_search": TUNE_TOOL, "run_compare": TUNE_TOOL, "run_ladder": TUNE_TOOL,
     "run_tune_per_shot": TUNE_TOOL,
-}
+}  # fmt: skip
 
 
 def sentence(error: AcuityError, name: str) -> str:

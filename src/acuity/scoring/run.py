@@ -53,6 +53,8 @@ StartCallback = Callable[[Source, list[AnyModel], ModelChoice | None], None]
 AttachCallback = Callable[[Measurement, WatchedRun], None]
 # Called with the measurement when its frames begin to be fed, to interrupt it.
 WatchCallback = Callable[[Measurement], None]
+# What feeds the measurement, and these.
+_Calls = tuple[Callable[..., bool], StartCallback | None, AttachCallback | None, WatchCallback | None]
 
 
 def run_request(
@@ -84,7 +86,7 @@ def run_request(
             crew=None if beside is None else beside.crew,
         ) as measurement:
             fed = partial(feed, measurement, progress=progress, running_mean=running_mean, every=every)
-            return _run(request, measurement, opened, beside, fed, started, attach, watch)
+            return _run(request, measurement, opened, beside, (fed, started, attach, watch))
     finally:
         for video in (request.reference, request.distorted):
             if video is not None and not isinstance(video, str | os.PathLike):
@@ -139,15 +141,9 @@ class WantedMetrics(NamedTuple):
 
 
 def _run(
-    request: Request,
-    measurement: Measurement,
-    opened: Opened,
-    beside: SharedRun | None,
-    fed: Callable[..., bool],
-    started: StartCallback | None,
-    attach: AttachCallback | None,
-    watch: WatchCallback | None,
+    request: Request, measurement: Measurement, opened: Opened, beside: SharedRun | None, calls: _Calls
 ) -> ScoreReport:
+    fed, started, attach, watch = calls
     videos = [video for video in (request.reference, request.distorted) if video is not None]
     files = tuple(map(file_identity, videos))
     # Before a file is opened, so that a typing error costs nothing; the features also decide what is read.
@@ -255,14 +251,10 @@ def _watched(request: Request, metrics: Sequence[Metric], pairing: Source) -> Wa
     asked = [metric for metric in metrics if metric.feature]
     videos = request.reference, request.distorted
     files = [os.fspath(video) for video in videos if isinstance(video, str | os.PathLike)]
-    return WatchedRun(
-        name(request.reference),
-        name(request.distorted),
-        pairing.length,
-        headlines(asked, {}),
-        lambda frame: pairing.timeline.at(frame),
-        [file for file in files if os.path.isfile(file)],
-    )
+    there = [file for file in files if os.path.isfile(file)]
+    length, columns = pairing.length, headlines(asked, {})
+    names = name(request.reference), name(request.distorted)
+    return WatchedRun(*names, length, columns, lambda frame: pairing.timeline.at(frame), there)
 
 
 def _open(

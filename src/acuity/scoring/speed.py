@@ -10,10 +10,11 @@ import itertools
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from acuity.devices import (
     AUTO,
+    Device,
     available_threads,
     chosen_card,
     describe_backend,
@@ -27,11 +28,7 @@ from acuity.features.extractor import Geometry
 from acuity.measure import Measurement, Results
 from acuity.scoring.fronts import sentence
 from acuity.video.made_up import moving_pairs
-from acuity.video.picture import PixelFormat
-
-if TYPE_CHECKING:
-    from acuity.devices import Device
-    from acuity.video.picture import Picture
+from acuity.video.picture import Picture, PixelFormat
 
 Pairs = Sequence[tuple["Picture", "Picture"]]
 
@@ -197,14 +194,9 @@ class SpeedRun:
             return None
         first = self._first.setdefault(workload, (place, compared))
         shown = compared.models or list(compared.columns)
-        return Speed(
-            place,
-            workload,
-            len(long.frames),
-            seconds,
-            {name: float(compared.columns[name].mean()) for name in shown},
-            tuple(_differences(workload, *first, place, compared)),
-        )
+        scores = {name: float(compared.columns[name].mean()) for name in shown}
+        differing = tuple(_differences(workload, *first, place, compared))
+        return Speed(place, workload, len(long.frames), seconds, scores, differing)
 
     def _pairs(self, device: Device) -> Pairs:
         allocate = device.allocate

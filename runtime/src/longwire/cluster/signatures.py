@@ -35,24 +35,10 @@ _VERSION: Final = "v1"
 _MOST_NONCES: Final = 200_000  # of one window: more requests can't be told from replays
 
 # Headers about the connection of client and node, or for that node alone: never passed on.
-_OWN: Final = frozenset(
-    {
-        "host",
-        "connection",
-        "keep-alive",
-        "content-length",
-        "transfer-encoding",
-        "te",
-        "trailer",
-        "upgrade",
-        "expect",
-        "authorization",
-        "proxy-authorization",
-        "proxy-connection",
-        "cookie",
-        "origin",
-    }
-)
+_OWN: Final = frozenset((
+    "host", "connection", "keep-alive", "content-length", "transfer-encoding", "te", "trailer", "upgrade",
+    "expect", "authorization", "proxy-authorization", "proxy-connection", "cookie", "origin",
+))  # fmt: skip
 
 
 class BadSignature(Exception):

@@ -42,25 +42,11 @@ OUTCOMES: Final = ("ok", "error", "refused", "cancelled", "crashed", "task", "in
 _FINE: Final = frozenset({"ok", "task", "input_required"})  # outcomes that are no errors
 UNKNOWN: Final = "unknown"
 METHODS: Final = (
-    "initialize",
-    "ping",
-    "server/discover",
-    "tools/list",
-    "tools/call",
-    "resources/list",
-    "resources/templates/list",
-    "resources/read",
-    "resources/subscribe",
-    "resources/unsubscribe",
-    "prompts/list",
-    "prompts/get",
-    "completion/complete",
-    "logging/setLevel",
-    "subscriptions/listen",
-    "tasks/get",
-    "tasks/update",
-    "tasks/cancel",
-)
+    "initialize", "ping", "server/discover", "tools/list", "tools/call", "resources/list",
+    "resources/templates/list", "resources/read", "resources/subscribe", "resources/unsubscribe",
+    "prompts/list", "prompts/get", "completion/complete", "logging/setLevel", "subscriptions/listen",
+    "tasks/get", "tasks/update", "tasks/cancel",
+)  # fmt: skip
 _KNOWN: Final = frozenset(METHODS)
 _CALL: Final = "tools/call"
 

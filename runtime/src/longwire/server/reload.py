@@ -26,31 +26,16 @@ logger: Final = logging.getLogger(__name__)
 
 _SIGNALLED: Final = "got SIGHUP: the configuration, token files, keys and the certificate are read again"
 # Keys whose new values count at once; those of all others count at a start only.
+_LIVE_LIMITS: Final = (
+    "rate tools max_calls max_calls_per_client max_subscriptions max_subscriptions_per_principal max_headers "
+    "max_header_line_bytes max_head_bytes head_timeout_seconds idle_connection_seconds read_timeout_seconds "
+    "write_timeout_seconds"
+)
 LIVE: Final = frozenset(
-    {
-        "auth.scopes",
-        "mcp.allowed_origins",
-        "mcp.max_sessions",
-        "mcp.max_sessions_per_principal",
-        *(
-            f"limits.{name}"
-            for name in (
-                "rate",
-                "tools",
-                "max_calls",
-                "max_calls_per_client",
-                "max_subscriptions",
-                "max_subscriptions_per_principal",
-                "max_headers",
-                "max_header_line_bytes",
-                "max_head_bytes",
-                "head_timeout_seconds",
-                "idle_connection_seconds",
-                "read_timeout_seconds",
-                "write_timeout_seconds",
-            )
-        ),
-    }
+    (
+        *("auth.scopes", "mcp.allowed_origins", "mcp.max_sessions", "mcp.max_sessions_per_principal"),
+        *(f"limits.{name}" for name in _LIVE_LIMITS.split()),
+    )
 )
 _LONGEST: Final = 200  # characters of a value in the log
 _LONGEST_WAIT: Final = 60.0  # seconds

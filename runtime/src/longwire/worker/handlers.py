@@ -93,20 +93,10 @@ def takes_logs(context: Context, level: str) -> bool:
 
 _LONGEST_HOLD: Final = 1.0  # seconds that a plain function may take before the log says so
 # Methods that the protocol or the App itself answers.
-_TAKEN: Final = frozenset(
-    {
-        "initialize",
-        "ping",
-        "server/discover",
-        "tools/list",
-        "tools/call",
-        "resources/list",
-        "resources/read",
-        "resources/templates/list",
-        "prompts/list",
-        "prompts/get",
-    }
-)
+_TAKEN: Final = frozenset((
+    "initialize", "ping", "server/discover", "tools/list", "tools/call", "resources/list", "resources/read",
+    "resources/templates/list", "prompts/list", "prompts/get",
+))  # fmt: skip
 
 
 def name_of(function: Function, given: str | None) -> str:

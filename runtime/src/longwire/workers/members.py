@@ -20,20 +20,10 @@ if TYPE_CHECKING:
     from longwire.sessions.session import Session
 
 # The headers that workers see, and those that begin so; any other may hold a secret of a proxy or a client.
-_SHOWN: Final = frozenset(
-    {
-        "accept",
-        "accept-language",
-        "baggage",
-        "content-type",
-        "last-event-id",
-        "mcp-method",
-        "mcp-name",
-        "mcp-protocol-version",
-        "origin",
-        "user-agent",
-    }
-)
+_SHOWN: Final = frozenset((
+    "accept", "accept-language", "baggage", "content-type", "last-event-id", "mcp-method", "mcp-name",
+    "mcp-protocol-version", "origin", "user-agent",
+))  # fmt: skip
 _OWN: Final = b'"%b":"%%b"}' % REQUEST_ID.encode()  # ids need no escapes
 _TRACE: Final = ("traceparent", "tracestate")
 _SHOWN_PARAMETERS: Final = "mcp-param-"

@@ -75,9 +75,7 @@ class Endpoints:
         paced: Paced = lambda work: work(),
     ) -> None:
         """`measurement` says in short how far the work is; `paced` says when a page's file is sent."""
-        self._serving = serving
-        self._measurement = measurement
-        self._paced = paced
+        self._serving, self._measurement, self._paced = serving, measurement, paced
 
     def uds(self, path: Path, listener: socket.socket | None = None) -> Opening:
         """A Unix socket for this user alone; it may listen already."""
@@ -258,16 +256,15 @@ class Pacing(ServerMiddleware[Any]):
         is_page: Callable[[ServerRequestContext[Any, Any]], bool] = lambda _: False,
     ) -> None:
         """`steering` are the tools that never wait; `is_page` says whether a live page sent a request."""
-        self._budget = budget
-        self._steering = steering
-        self._is_page = is_page
+        self._budget, self._steering, self._is_page = budget, steering, is_page
         self._line = asyncio.Lock()  # of the pages
 
     async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
         page = self._is_page(ctx)
         payer = PAGES if page else _payer(client_of(ctx))
         PAYER.set(payer)
-        if ctx.request_id is None or ctx.method in _FREE or self._steers(ctx):
+        steers = ctx.method == "tools/call" and (ctx.params or {}).get("name") in self._steering
+        if ctx.request_id is None or ctx.method in _FREE or steers:
             self._budget.owed(payer)
         elif page:
             async with self._line:
@@ -275,9 +272,6 @@ class Pacing(ServerMiddleware[Any]):
         else:
             await self._budget.turn()
         return await call_next(ctx)
-
-    def _steers(self, ctx: ServerRequestContext[Any, Any]) -> bool:
-        return ctx.method == "tools/call" and (ctx.params or {}).get("name") in self._steering
 
 
 def _is_page(ctx: ServerRequestContext[Any, Any]) -> bool:

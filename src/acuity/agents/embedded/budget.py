@@ -49,12 +49,8 @@ class Budget:
         """`running` says whether frames are measured now; `worked` and `used` are the CPU time of the process
         and of the calling thread.
         """
-        self._running = running
-        self._share = share
-        self._clock = clock
-        self._worked = worked
-        self._used = used
-        self._sleep = sleep
+        self._running, self._share, self._clock, self._worked = running, share, clock, worked
+        self._used, self._sleep = used, sleep
         self._debts: dict[str, float] = {}  # of those who owe something
         self._client: str | None = None  # for whom the thread works now, if that is charged
         self._mark = 0.0  # how much of its time is charged already

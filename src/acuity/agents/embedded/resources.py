@@ -162,9 +162,7 @@ class MeasurementResources:
     """
 
     def __init__(self, live: LiveState, scores: Scores, pictures: LivePictures) -> None:
-        self._live = live
-        self._scores = scores
-        self._pictures = pictures
+        self._live, self._scores, self._pictures = live, scores, pictures
 
     async def list(self) -> Sequence[types.Resource]:
         return [

@@ -149,9 +149,7 @@ class LazyEndpoints:
     ) -> None:
         """`load` imports the modules for serving, and returns the block to enter."""
         self.thread: Final = thread
-        self._load = load
-        self._presence = presence
-        self._end = end_signals
+        self._load, self._presence, self._end = load, presence, end_signals
         self._endpoints: list[PendingEndpoint] = []
         self._watched: set[int] = set()
         self._loading: asyncio.Task[None] | None = None

@@ -278,9 +278,7 @@ class Subscriber:
     def __init__(
         self, connection: Connection, bus: SubscriptionBus, publisher: UpdatePublisher, meta: NotificationMeta
     ) -> None:
-        self._connection = connection
-        self._publisher = publisher
-        self._meta = meta
+        self._connection, self._publisher, self._meta = connection, publisher, meta
         self._undo: dict[str, ExitStack] = {}  # by URI
         self._waiting: dict[str, None] = {}
         self._woken = asyncio.Event()

@@ -88,7 +88,8 @@ class _Sources:
         names = [name for name in await self._model_names(typed, settled) if name in usable]
         size = known_size(settled.get("geometry"), settled.get("reference", ""))
         if size is not None:
-            names.sort(key=lambda name: _is_for_4k(name) != (size_class(*size) == "4k"))
+            wanted = size_class(*size) == "4k"
+            names.sort(key=lambda name: (model_class(ModelSpec(version=name)) == "4k") != wanted)
         spelling = _VERSION if typed.startswith(_VERSION) else ""
         return [f"{spelling}{name}" for name in names]
 
@@ -139,10 +140,6 @@ async def _codecs(typed: str, _: Mapping[str, str]) -> list[str]:
     chosen = {part.strip() for part in earlier.split(",")}
     before = f"{earlier}{comma}{last[: len(last) - len(last.lstrip())]}"
     return [f"{before}{name}" for name in CODECS if name not in chosen]
-
-
-def _is_for_4k(model: str) -> bool:
-    return model_class(ModelSpec(version=model)) == "4k"
 
 
 def _check_known(kind: str, name: str, known: Iterable[str]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from importlib import import_module
@@ -55,16 +55,10 @@ def _sentence(error: Exception, tool: str) -> str:
 @asynccontextmanager
 async def _jobs_of_workers(settings: AcuitySettings) -> AsyncIterator[Jobs]:
     """A view of the jobs that workers run."""
-    from acuity.jobs.service import Jobs, JobsConfig
+    from acuity.agents.settings import jobs_config
+    from acuity.jobs.service import Jobs
 
-    config = JobsConfig(
-        workers=0,  # they are run elsewhere
-        queue=settings.queue,
-        time_limit=settings.time_limit,
-        kept=settings.kept,
-        data=settings.data,
-    )
-    async with Jobs(config) as jobs:
+    async with Jobs(jobs_config(settings, workers=0)) as jobs:  # they are run elsewhere
         yield jobs
 
 
@@ -122,10 +116,6 @@ def _adjusted(settings: AcuitySettings, endpoints: Sequence[Endpoint]) -> Acuity
     return settings
 
 
-def _limits(settings: AcuitySettings) -> Mapping[str, Any]:
-    return {"jobs_at_once": settings.workers, "jobs_queued": settings.queue}
-
-
 ACUITY: Final = Product(
     name="acuity",
     title="Acuity",
@@ -149,7 +139,7 @@ ACUITY: Final = Product(
     checks=(_check_folders,),
     warnings=_warnings,
     adjusted=_adjusted,
-    limits=_limits,
+    limits=lambda settings: {"jobs_at_once": settings.workers, "jobs_queued": settings.queue},
 )
 
 

@@ -24,8 +24,7 @@ from acuity.agents.job_documents import REPORTS, JobTasks, has_report, report_ur
 from acuity.agents.prompts.completions import completer
 from acuity.agents.prompts.instructions import PROMPTS
 from acuity.agents.resources import resources
-from acuity.agents.settings import AcuitySettings
-from acuity.agents.standalone.node_jobs import NodeJobs
+from acuity.agents.settings import AcuitySettings, jobs_config
 from acuity.agents.tools import (
     backends,
     compare,
@@ -41,8 +40,8 @@ from acuity.agents.tools import (
 )
 from acuity.agents.tools.argument_names import accepting
 from acuity.agents.tools.services import Services
-from acuity.jobs.elsewhere import SharedJobs
-from acuity.jobs.service import Job, Jobs, JobsConfig
+from acuity.jobs.node_jobs import NodeJobs
+from acuity.jobs.service import Job, Jobs
 from longwire.cluster.cluster_node import ClusterNode
 from longwire.cluster.redis_link import RedisLink
 from longwire.cluster.shared_bus import SharedSubscriptionBus
@@ -82,16 +81,8 @@ _FIXED: Final = CacheHint(ttl_ms=300_000, scope="public")
 
 # A family of tools is a file with a function `tools`.
 _FAMILIES: Final = (
-    scoring,
-    videos,
-    models,
-    backends,
-    extractors,
-    tuning,
-    compare,
-    worst_frames,
-    evaluation,
-)
+    scoring, videos, models, backends, extractors, tuning, compare, worst_frames, evaluation,
+)  # fmt: skip
 
 
 def product_catalog(services: Services, bus: SubscriptionBus) -> Catalog:
@@ -171,30 +162,17 @@ def tool_names(settings: AcuitySettings) -> list[str]:
 
 
 def _services(
-    settings: AcuitySettings, turns: Path | None = None, shared: SharedJobs | None = None
+    settings: AcuitySettings, turns: Path | None = None, shared: NodeJobs | None = None
 ) -> Services:
     """The services, before they are started; `shared` has the jobs of other nodes."""
-    paths = AllowedPaths.configured(
-        settings.data,
-        settings.allow,
-        settings.allow_write,
-        listed_by=videos.NAME,
-        quota=settings.output_bytes,
-    )
-    config = JobsConfig(
-        workers=settings.workers,
-        queue=settings.queue,
-        time_limit=settings.time_limit,
+    folders = settings.data, settings.allow, settings.allow_write
+    paths = AllowedPaths.configured(*folders, listed_by=videos.NAME, quota=settings.output_bytes)
+    config = jobs_config(
+        settings,
         queue_each=settings.queue_each or max(1, settings.queue * 3 // 4),  # one client can't fill it
-        running_each=settings.running_each,
-        submitted_limit=settings.submitted_limit,
-        memory=settings.memory,
-        kept=settings.kept,
-        data=settings.data,
-        roots=tuple(str(root) for root in paths.roots),
-        private=tuple(str(root) for root in paths.private),
-        writable=tuple(str(root) for root in paths.writable),
-        output_bytes=settings.output_bytes,
+        roots=tuple(map(str, paths.roots)),
+        private=tuple(map(str, paths.private)),
+        writable=tuple(map(str, paths.writable)),
         turns=turns,
     )
     return Services(settings, paths, Jobs(config, shared))

@@ -60,12 +60,12 @@ FIXTURES: Final = (
 
 def tools(services: Services) -> list[Tool]:
     its = _BackendTools(services)
-    backend = record({"backend": choices(BACKENDS, "The backend to probe.")}, "backend")
+    backend = record("backend", backend=choices(BACKENDS, "The backend to probe."))
     return [
-        Tool("list_backends", "List backends", _LIST, record({}), its.list, _LIST_OUTPUT),
+        Tool("list_backends", "List backends", _LIST, record(), its.list, _LIST_OUTPUT),
         Tool("probe_backend", "Probe a backend", _PROBE, backend, its.probe, _PROBE_OUTPUT),
-        Tool("vmaf_version", "What does the scoring", _VERSION, record({}), its.version, _VERSION_OUTPUT),
-        long_tool(services, _RUN, "Benchmark", _BENCHMARK, record({}), _RUN_OUTPUT, its.plan_benchmark),
+        Tool("vmaf_version", "What does the scoring", _VERSION, record(), its.version, _VERSION_OUTPUT),
+        long_tool(services, _RUN, "Benchmark", _BENCHMARK, record(), _RUN_OUTPUT, its.plan_benchmark),
     ]
 
 
@@ -189,13 +189,8 @@ def _command() -> str:
 
 
 def _unhealthy(error: str, *, compiled: bool = True) -> dict[str, Any]:
-    return {
-        "compiled_in": compiled,
-        "runtime_healthy": False,
-        "latency_ms": None,
-        "score": None,
-        "error": error,
-    }
+    nothing = dict.fromkeys(("latency_ms", "score"))
+    return {"compiled_in": compiled, "runtime_healthy": False, **nothing, "error": error}
 
 
 async def _describe(binary: str) -> dict[str, Any]:
@@ -204,11 +199,8 @@ async def _describe(binary: str) -> dict[str, Any]:
         vmaf = await external.examine(binary)
     except AcuityError as error:
         return {"path": binary, "backends": dict.fromkeys(BACKENDS, False), "error": str(error)}
-    return {
-        "path": str(vmaf.path),
-        "backends": {name: name in vmaf.backends for name in BACKENDS},
-        "error": None,
-    }
+    there = {name: name in vmaf.backends for name in BACKENDS}
+    return {"path": str(vmaf.path), "backends": there, "error": None}
 
 
 async def _benchmarked(binary: str) -> dict[str, Any]:
@@ -232,31 +224,15 @@ async def _benchmarked(binary: str) -> dict[str, Any]:
     }
 
 
-_SOMETIMES: Final[dict[str, str | list[str]]] = {"external": "object", "own": "object", "cards": "array"}
-_LIST_OUTPUT: Final = outline(dict.fromkeys(BACKENDS, "boolean"), {**_SOMETIMES, "cards_error": "string"})
+_SOMETIMES: Final = "external,own:object cards:array"
+_LIST_OUTPUT: Final = outline(f"{','.join(BACKENDS)}:boolean", f"{_SOMETIMES} cards_error:string")
 
 _PROBE_OUTPUT: Final = outline(
-    {
-        "backend": "string",
-        "compiled_in": "boolean",
-        "runtime_healthy": "boolean",
-        "latency_ms": ["number", "null"],
-        "score": ["number", "null"],
-        "error": ["string", "null"],
-    },
-    _SOMETIMES,
+    "backend:string compiled_in,runtime_healthy:boolean latency_ms,score:number? error:string?", _SOMETIMES
 )
 
 _VERSION_OUTPUT: Final = outline(
-    {
-        "binary_path": "string",
-        "version": ["string", "null"],
-        "build_flags": "object",
-        "error": ["string", "null"],
-        "engine": "object",
-    }
+    "binary_path:string version:string? build_flags:object error:string? engine:object"
 )
 
-_RUN_OUTPUT: Final = outline(
-    {"exit_code": "integer", "stdout": "string", "stderr": "string", "rows": "array", "machine": "object"}
-)
+_RUN_OUTPUT: Final = outline("exit_code:integer stdout,stderr:string rows:array machine:object")

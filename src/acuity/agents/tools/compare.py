@@ -41,6 +41,7 @@ _OPTIONS: Final = (
     "viewing", "metrics", "backend", "display", "scale", "rate", "vfr", "hdr", "align", "crop",
     "deinterlace", "frames",
 )  # fmt: skip
+_KEPT: Final = ("encoder_from", "against", "remember")  # options of run_comparison()
 _BRIEF: Final[dict[str, dict[str, Any]]] = {
     **{name: {"description": _AS_SCORED} for name in _OPTIONS},
     **{name: {"description": "Of raw video."} for name in GEOMETRY},
@@ -52,35 +53,29 @@ def _word(description: str | None = None) -> dict[str, Any]:
 
 
 INPUT: Final = record(
-    {
-        "reference": path_argument("The original, in an allowed folder."),
-        "encodes": array(
-            {
-                "type": ["string", "object"],
-                "minLength": 1,
-                "maxLength": MAX_TEXT,
-                "properties": {"path": named(None, MAX_TEXT), "name": _word(), "encoder": _word()},
-                "required": ["path"],
-                "additionalProperties": False,
-            },
-            MOST,
-            "Files, as paths or {path, name, encoder}; those of one encoder are one curve.",
-            minItems=1,
-        ),
-        "model": model_argument(_AS_SCORED),
-        **_FRONT.arguments(*_OPTIONS, *GEOMETRY, **_BRIEF),
-        "encoder_from": choices(
-            SOURCES, "Where encoders are known from that aren't given.", default=BY_ITSELF
-        ),
-        "against": _word("The encoder that BD-rates are against; else the first."),
-        "remember": flag("Take figures of unchanged files from an earlier run.", default=True),
-    },
-    "reference",
-    "encodes",
+    "reference encodes",
+    reference=path_argument("The original, in an allowed folder."),
+    encodes=array(
+        {
+            "type": ["string", "object"],
+            "minLength": 1,
+            "maxLength": MAX_TEXT,
+            "properties": {"path": named(None, MAX_TEXT), "name": _word(), "encoder": _word()},
+            "required": ["path"],
+            "additionalProperties": False,
+        },
+        MOST,
+        "Files, as paths or {path, name, encoder}; those of one encoder are one curve.",
+        minItems=1,
+    ),
+    model=model_argument(_AS_SCORED),
+    **_FRONT.arguments(*_OPTIONS, *GEOMETRY, **_BRIEF),
+    encoder_from=choices(SOURCES, "Where encoders are known from that aren't given.", default=BY_ITSELF),
+    against=_word("The encoder that BD-rates are against; else the first."),
+    remember=flag("Take figures of unchanged files from an earlier run.", default=True),
 )
 OUTPUT: Final = outline(
-    {"ranking": "array", "pairs": "array", "differences": "array", "bd_rates": "array", "notes": "array"},
-    {"model": ["string", "null"], "reference": "string", "job_id": "string", "report": "string"},
+    "ranking,pairs,differences,bd_rates,notes:array", "model:string? reference,job_id,report:string"
 )
 
 
@@ -94,13 +89,7 @@ def tools(services: Services) -> list[Tool]:
         pairs = [_pair(services, reference, entry) for entry in given["encodes"]]
         scoring = Request("", "", **fields, guess=True)
         refuse_missing_device(scoring)
-        payload = compare_payload(
-            pairs,
-            scoring,
-            encoder_from=given["encoder_from"],
-            against=given.get("against"),
-            remember=given["remember"],
-        )
+        payload = compare_payload(pairs, scoring, {name: given[name] for name in _KEPT if name in given})
         title = f"{len(pairs)} encodes of {os.path.basename(reference)}"
         short = is_short(0, reference, *(pair.distorted for pair in pairs))
         limit = services.settings.submitted_limit

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from typing import Any, Final
 
 from acuity.agents.schemas import array, choices, outline, record, text
@@ -58,19 +59,13 @@ def tools(services: Services) -> list[Tool]:
         payload = compare_payload(found, given["models"], table)
         return JobSpec("evaluate", payload, COMPARE, f"comparison of {len(found)} models", limit)
 
-    one = record(
-        {"model": path_argument("An .onnx file, or a name of list_models."), **_TABLE}, "model", "features"
-    )
-    several = record({"models": _MODELS, **_TABLE}, "models", "features")
-    wrong = {"split": no_split}
+    one = record("model features", model=path_argument("An .onnx file, or a name of list_models."), **_TABLE)
+    several = record("models features", models=_MODELS, **_TABLE)
+    tool, wrong = partial(long_tool, services), {"split": no_split}
     both = {**wrong, "models": _no_models}
     return [
-        long_tool(
-            services, EVALUATE, "Evaluate a model", _EVALUATE, one, _EVALUATION, plan_one, refusals=wrong
-        ),
-        long_tool(
-            services, COMPARE, "Compare models", _COMPARE, several, _RANKING, plan_several, refusals=both
-        ),
+        tool(EVALUATE, "Evaluate a model", _EVALUATE, one, _EVALUATION, plan_one, refusals=wrong),
+        tool(COMPARE, "Compare models", _COMPARE, several, _RANKING, plan_several, refusals=both),
     ]
 
 
@@ -98,18 +93,8 @@ async def _model_or_error(services: Services, given: str) -> str | AcuityError:
         return error
 
 
-_NUMBER: Final = ["number", "null"]
 _EVALUATION: Final = outline(
-    {
-        "model": "string",
-        "features": "string",
-        "split": "string",
-        "n": "integer",
-        "plcc": _NUMBER,
-        "srocc": _NUMBER,
-        "rmse": "number",
-        "columns": "array",
-    },
-    {"krocc": _NUMBER, "ci95": "object", "per_row": ["object", "null"], "notes": "array"},
+    "model,features,split:string n:integer plcc,srocc:number? rmse:number columns:array",
+    "krocc:number? ci95:object per_row:object? notes:array",
 )
-_RANKING: Final = outline({"ranked": "array", "errors": "array"}, {"notes": "array"})
+_RANKING: Final = outline("ranked,errors:array", "notes:array")

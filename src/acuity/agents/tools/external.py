@@ -159,9 +159,11 @@ def option_list(
     # libvmaf and its forks take arguments as options of the same names.
     for name in ("precision", *map(RAW.name, settings)):
         value = as_whole(arguments.get(name))
-        if name in binary.options and _is_wanted(name, value, defaults):
+        chosen = value is not None and value != defaults.get(name)
+        # Always pass the precision, so that a binary with another default gives the same digits.
+        if name in binary.options and (chosen or (name == "precision" and value is not None)):
             options += [f"--{name}", *([] if value is True else [str(value)])]
-        elif value is not None and value != defaults.get(name):
+        elif chosen:
             raise _lacks(binary, name)
     for preset in PRESETS:  # the task writes these itself
         if arguments.get(preset) is not None and preset not in binary.options:
@@ -174,11 +176,6 @@ def _lacks(binary: External, name: str) -> BackendError:
         f"the vmaf binary {binary.path} has no --{name}: leave out {name},"
         " or unset VMAF_BIN to score with Acuity's own engine"
     )
-
-
-def _is_wanted(argument: str, value: Any, defaults: Mapping[str, Any]) -> bool:
-    # Always pass the precision, so that a binary with another default gives the same digits.
-    return value is not None and (argument == "precision" or value != defaults.get(argument))
 
 
 def backend_options(binary: External, backend: str) -> list[str]:

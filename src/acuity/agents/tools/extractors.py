@@ -20,10 +20,8 @@ features they need."""
 
 _BRIEF: Final = ("name", "backend", "source", "summary")
 _INPUT: Final = record(
-    {
-        "name": named("Only this one, with everything about it.", 128),
-        "detail": flag("Everything about all of them: 40,000 characters.", default=False),
-    }
+    name=named("Only this one, with everything about it.", 128),
+    detail=flag("Everything about all of them: 40,000 characters.", default=False),
 )
 
 
@@ -49,8 +47,7 @@ def listing(tool: str, text: str, *, names: bool = False) -> Tool:
             get_extractor(name)  # raises for an unknown name, with the known ones
         return answered(name, call.arguments["detail"])
 
-    more = {"features": "array", "count": "integer"} if names else {}
-    output = outline({**more, "extractors": "array"})
+    output = outline(f"{'features:array count:integer ' if names else ''}extractors:array")
     return Tool(tool, "List feature extractors", text, _INPUT, run, output)
 
 

@@ -43,16 +43,14 @@ def tools(services: Services) -> list[Tool]:
         "last": _frame("Number of the last one; left out: to the end."),
         "features": array(text(), _MOST_NAMES, _FEATURES, default=[]),
     }
-    return [Tool("get_frames", "Read frames of a score", _TEXT, record(properties, "job_id"), run, _OUTPUT)]
+    return [Tool("get_frames", "Read frames of a score", _TEXT, record("job_id", **properties), run, _OUTPUT)]
 
 
 def _frame(description: str, **more: Any) -> dict[str, Any]:
     return whole(description, minimum=0, maximum=_LARGEST, **more)
 
 
-_OUTPUT: Final = outline(
-    {"next": ["object", "null"], "columns": "array", "rows": "array", "count": "integer"}
-)
+_OUTPUT: Final = outline("next:object? columns,rows:array count:integer")
 
 
 async def _frames(jobs: Jobs, asked: Mapping[str, Any]) -> types.CallToolResult:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import Any, Final
 
 from acuity.agents import CARRIERS
@@ -49,30 +50,14 @@ def tools(services: Services, long_tools: Sequence[Tool]) -> list[Tool]:
         "tool": choices(its.long, "The tool to run."),
         "arguments": {"type": "object", "description": "Those of that tool.", "default": {}},
     }
+    one, acts = record("job_id", job_id=JOB_ID), partial(Tool, read_only=False)
+    started, cancelled = job_schema(), job_schema("message:string")
+    starts = partial(acts, runs=CARRIERS["submit_job"], idempotent=False)
     return [
-        Tool(
-            "submit_job",
-            "Start a job",
-            _SUBMIT,
-            record(submit, "tool"),
-            its.submit,
-            job_schema(),
-            runs=CARRIERS["submit_job"],
-            read_only=False,
-            idempotent=False,
-        ),
-        Tool("get_job", "Look at a job", _GET, _ONE, its.get, job_schema(result=["object", "null"])),
+        starts("submit_job", "Start a job", _SUBMIT, record("tool", **submit), its.submit, started),
+        Tool("get_job", "Look at a job", _GET, _ONE, its.get, job_schema("result:object?")),
         Tool("list_jobs", "List jobs", _LIST, _FILTER, its.list, _JOBS),
-        Tool(
-            "cancel_job",
-            "Cancel a job",
-            _CANCEL,
-            record({"job_id": JOB_ID}, "job_id"),
-            its.cancel,
-            job_schema(message="string"),
-            read_only=False,
-            destructive=True,
-        ),
+        acts("cancel_job", "Cancel a job", _CANCEL, one, its.cancel, cancelled, destructive=True),
     ]
 
 
@@ -113,17 +98,15 @@ class _JobTools:
 
 
 _IMAGES: Final = {**IMAGES_SCHEMA, "description": "As in vmaf_score_encoded."}
-_ONE: Final = record({"job_id": JOB_ID, "include_frames": FRAMES_SCHEMA, "images": _IMAGES}, "job_id")
+_ONE: Final = record("job_id", job_id=JOB_ID, include_frames=FRAMES_SCHEMA, images=_IMAGES)
 _FILTER: Final = record(
-    {
-        "status_filter": array(
-            {"enum": list(STATUSES)}, len(STATUSES), "Only jobs of these statuses; empty for all.", default=[]
-        ),
-        "limit": whole("At most so many.", minimum=1, maximum=500, default=_SHOWN),
-        "detail": flag("Everything that get_job says but results.", default=False),
-    }
+    status_filter=array(
+        {"enum": list(STATUSES)}, len(STATUSES), "Only jobs of these statuses; empty for all.", default=[]
+    ),
+    limit=whole("At most so many.", minimum=1, maximum=500, default=_SHOWN),
+    detail=flag("Everything that get_job says but results.", default=False),
 )
-_JOBS: Final = outline({"jobs": "array", "count": "integer", "truncated": "boolean"})
+_JOBS: Final = outline("jobs:array count:integer truncated:boolean")
 
 
 def _answer(

@@ -60,9 +60,9 @@ def tools(services: Services) -> list[Tool]:
         found = await _describe(models, services.paths, call.arguments["name"])
         return ordered_answer(found) if "tiny" in found else found
 
-    one = record({"name": named(_NAME)}, "name")
+    one = record("name", name=named(_NAME))
     return [
-        Tool("list_models", "List models", _LIST, record({}), list_models, _LIST_OUTPUT),
+        Tool("list_models", "List models", _LIST, record(), list_models, _LIST_OUTPUT),
         Tool("describe_model", "Describe a model", _DESCRIBE, one, describe_model, _DESCRIBE_OUTPUT),
     ]
 
@@ -104,16 +104,8 @@ def _describe_tiny(paths: AllowedPaths, path: Path, size: int, way: str) -> dict
     return tiny_document(path, size, str(path), found)
 
 
-_LIST_OUTPUT: Final = outline({"models": "array"})
+_LIST_OUTPUT: Final = outline("models:array")
 
 _DESCRIBE_OUTPUT: Final = outline(
-    {
-        "name": "string",
-        "path": ["string", "null"],
-        "usable": "boolean",
-        "problem": ["string", "null"],
-        "model_argument": ["string", "null"],
-        "intended_use": ["string", "null"],
-        "feature_names": ["array", "null"],
-    }
+    "name:string path:string? usable:boolean problem,model_argument,intended_use:string? feature_names:array?"
 )

@@ -54,28 +54,12 @@ frames, worst_segments the lowest stretches. For long videos use submit_job."""
 
 
 def tools(services: Services) -> list[Tool]:
-    family = _Scoring(services)
+    its, tool = _Scoring(services), partial(long_tool, services)
     settle = partial(settle_geometry, services.paths)
+    encoded = ENCODED_INPUT, ENCODED_OUTPUT, its.plan_encoded
     return [
-        long_tool(
-            services,
-            RAW,
-            "Score a raw pair",
-            _RAW_TEXT,
-            RAW_INPUT,
-            RAW_OUTPUT,
-            family.plan_raw,
-            settle=settle,
-        ),
-        long_tool(
-            services,
-            ENCODED,
-            "Score encoded videos",
-            _ENCODED_TEXT,
-            ENCODED_INPUT,
-            ENCODED_OUTPUT,
-            family.plan_encoded,
-        ),
+        tool(RAW, "Score a raw pair", _RAW_TEXT, RAW_INPUT, RAW_OUTPUT, its.plan_raw, settle=settle),
+        tool(ENCODED, "Score encoded videos", _ENCODED_TEXT, *encoded),
     ]
 
 
@@ -150,8 +134,8 @@ class _Scoring:
         return JobSpec("score", payload, tool, title, id=id, short=short)
 
     async def _tiny(self, text: str) -> str:
-        """The tiny model for the engine: a registered name, or its file with the path resolved."""
-        if os.sep not in text and text in await asyncio.to_thread(_registered):
+        """The tiny model for the engine: a name that it finds, or its file with the path resolved."""
+        if os.sep not in text and text in {file.name for file in await asyncio.to_thread(shipped_models)}:
             return text
         return await checked_tiny(self._services, text)
 
@@ -179,11 +163,6 @@ def _refuse_options(given: Arguments, models: Sequence[str]) -> None:
     else:
         return
     raise ModelError(f"{what} takes no disable_clip and no enable_transform: name a model")
-
-
-def _registered() -> list[str]:
-    """The names of tiny models that the engine finds by itself."""
-    return [file.name for file in shipped_models()]
 
 
 def _external(

@@ -105,54 +105,30 @@ _ENCODED_OPTIONS: Final = {
 
 
 RAW_INPUT: Final = record(
-    {
-        "ref": path_argument(
-            "The original: a raw YUV file in an allowed folder; needed without no_reference."
-        ),
-        "dis": path_argument("The version to judge, of the same size, layout and depth."),
-        **RAW.arguments(*GEOMETRY),
-        **_RAW_OPTIONS,
-    },
-    "dis",
-    *map(RAW.name, GEOMETRY),
+    f"dis {' '.join(map(RAW.name, GEOMETRY))}",
+    ref=path_argument("The original: a raw YUV file in an allowed folder; needed without no_reference."),
+    dis=path_argument("The version to judge, of the same size, layout and depth."),
+    **RAW.arguments(*GEOMETRY),
+    **_RAW_OPTIONS,
 )
 ENCODED_INPUT: Final = record(
-    {
-        "reference_encoded": path_argument(
-            "The original, in any container or Y4M; in an allowed folder; needed without no_reference."
-        ),
-        "distorted_encoded": path_argument(
-            "The version to judge; its size, depth, range and rate may differ."
-        ),
-        **_ENCODED_OPTIONS,
-    },
     "distorted_encoded",
+    reference_encoded=path_argument(
+        "The original, in any container or Y4M; in an allowed folder; needed without no_reference."
+    ),
+    distorted_encoded=path_argument("The version to judge; its size, depth, range and rate may differ."),
+    **_ENCODED_OPTIONS,
 )
 
-_ANSWER: Final[dict[str, str | list[str]]] = {
-    "score": ["number", "null"],
-    "models": "array",
-    "worst": "array",
-    "notes": "array",
-    "pooled_metrics": "object",
-    "frames": "array",
-    "backend_requested": "string",
-    "backend_used": "string",
-    "version": "string",
-}
-_SOMETIMES: Final[dict[str, str | list[str]]] = {
-    "model": ["string", "null"],
-    "metrics": "array",
-    "no_reference": "boolean",
-    "tiny_model": "object",
-    "mismatched_model_warning": "string",
-    "frames_omitted": "object",
-    "job_id": "string",
-    "report": "string",
-    "acuity": "object",
-}
-
+_ANSWER: Final = (
+    "score:number? models,worst,notes:array pooled_metrics:object frames:array "
+    "backend_requested,backend_used,version:string"
+)
+_SOMETIMES: Final = (
+    "model:string? metrics:array no_reference:boolean tiny_model:object mismatched_model_warning:string "
+    "frames_omitted:object job_id,report:string acuity:object"
+)
 RAW_OUTPUT: Final = outline(_ANSWER, _SOMETIMES)
 ENCODED_OUTPUT: Final = outline(
-    {**_ANSWER, "distorted_encoded": "string"}, {**_SOMETIMES, "reference_encoded": "string"}
+    f"{_ANSWER} distorted_encoded:string", f"{_SOMETIMES} reference_encoded:string"
 )

@@ -82,69 +82,44 @@ class _Kind(NamedTuple):
     output: str | None = None  # the field that names a new file, called `output` in the tool
 
 
+# fmt: off
 _KINDS: Final = {
     "run_search": _Kind(
-        "search",
-        SearchRequest,
-        "Find the quality setting",
-        _SEARCH,
-        ("encoder", "target_vmaf", "target_bitrate", *_METRIC, "pool", *_SOURCE),
-        output="encode",
-    ),
+        "search", SearchRequest, "Find the quality setting", _SEARCH,
+        ("encoder", "target_vmaf", "target_bitrate", *_METRIC, "pool", *_SOURCE), output="encode"),
     "run_compare": _Kind(
-        "compare",
-        CompareRequest,
-        "Compare encoders",
-        _COMPARE,
+        "compare", CompareRequest, "Compare encoders", _COMPARE,
         ("target_vmaf", "target_vmafs", *_METRIC, "encoders", *_SOURCE, "no_parallel"),
-        defaults={"target_vmafs": "94,96,97,98"},
-    ),
+        defaults={"target_vmafs": "94,96,97,98"}),
     "run_ladder": _Kind(
-        "ladder",
-        LadderRequest,
-        "Build a bitrate ladder",
-        _LADDER,
+        "ladder", LadderRequest, "Build a bitrate ladder", _LADDER,
         ("resolutions", "target_vmafs", "encoder", "quality_tiers", "format", "spacing", *_SOURCE),
-        required=("resolutions", "target_vmafs"),
-    ),
+        required=("resolutions", "target_vmafs")),
     "run_tune_per_shot": _Kind(
-        "tune-per-shot",
-        PerShotRequest,
-        "Tune each shot",
-        _PER_SHOT,
+        "tune-per-shot", PerShotRequest, "Tune each shot", _PER_SHOT,
         ("target_vmaf", *_METRIC, "allocation", "encoder", "scene_threshold", *_SOURCE, "format"),
-        defaults={"target_vmaf": 92.0},
-        output="output",
-    ),
+        defaults={"target_vmaf": 92.0}, output="output"),
 }
+# fmt: on
 
-_FIGURE: Final = ["number", "null"]
 _OUTPUTS: Final = {
     "run_search": outline(
-        {"ok": "boolean", "error": ["string", "null"], "crf": _FIGURE, "vmaf_score": _FIGURE},
-        {"bitrate_kbps": _FIGURE, "nearest": ["object", "null"], "points": "array", "notes": "array"},
+        "ok:boolean error:string? crf,vmaf_score:number?",
+        "bitrate_kbps:number? nearest:object? points,notes:array",
     ),
-    "run_compare": outline({"rows": "array"}, {"bd_rate": "array"}),
-    "run_ladder": outline({"manifest": ["object", "string"], "format": "string"}),
-    "run_tune_per_shot": outline({"met": "boolean"}, {"shots": "array", "plan": "string"}),
+    "run_compare": outline("rows:array", "bd_rate:array"),
+    "run_ladder": outline("manifest:object|string format:string"),
+    "run_tune_per_shot": outline("met:boolean", "shots:array plan:string"),
 }
 
 
 def tools(services: Services) -> list[Tool]:
-    return [
-        long_tool(
-            services,
-            name,
-            kind.title,
-            kind.text,
-            _schema(kind),
-            _OUTPUTS[name],
-            _planner(services, name, kind),
-            read_only=kind.output is None,
-            idempotent=kind.output is None,
-        )
-        for name, kind in _KINDS.items()
-    ]
+    found = []
+    for name, kind in _KINDS.items():
+        about = name, kind.title, kind.text, _schema(kind), _OUTPUTS[name], _planner(services, name, kind)
+        reads = kind.output is None
+        found.append(long_tool(services, *about, read_only=reads, idempotent=reads))
+    return found
 
 
 def _schema(kind: _Kind) -> dict[str, Any]:
@@ -153,7 +128,7 @@ def _schema(kind: _Kind) -> dict[str, Any]:
     properties |= {name: _argument(name, table[name], kind) for name in kind.arguments}
     if kind.output is not None:
         properties["output"] = path_argument("New file to write.")
-    return record(properties, "src", *kind.required)
+    return record(" ".join(("src", *kind.required)), **properties)
 
 
 def _argument(name: str, about: Setting, kind: _Kind) -> dict[str, Any]:

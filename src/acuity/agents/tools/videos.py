@@ -93,7 +93,7 @@ class VideoProbe:
 
     async def describe(self, files: Sequence[tuple[Path, os.stat_result]]) -> list[dict[str, Any]]:
         """The descriptions of these files, in the same order: see video_probe.py."""
-        keys = [_key(path, status) for path, status in files]
+        keys = [(str(path), about.st_mtime_ns, about.st_size, about.st_ino) for path, about in files]
         async with self._busy:  # one process is enough, and the next caller may find all files described
             late: dict[_Key, dict[str, Any]] = {}
             end = time.monotonic() + _TOGETHER
@@ -131,10 +131,6 @@ class VideoProbe:
             process.close()
 
 
-def _key(path: Path, status: os.stat_result) -> _Key:
-    return str(path), status.st_mtime_ns, status.st_size, status.st_ino
-
-
 NAME: Final = "list_videos"
 _VIDEO: Final = "video"
 _MOST: Final = 200  # videos in one answer
@@ -142,19 +138,17 @@ _MOST: Final = 200  # videos in one answer
 _TEXT: Final = "The folders this server may read, and the videos in them with size, format and length."
 
 _INPUT: Final = record(
-    {
-        "folder": text("Only this one."),
-        "name": text("Only names with this in them."),
-        "kind": {
-            "enum": [_VIDEO, *KINDS],
-            "default": _VIDEO,
-            "description": "table: .parquet; model: .onnx.",
-        },
-        "limit": whole("At most so many.", minimum=1, maximum=_MOST, default=50),
-        "offset": whole("next_offset, to go on.", minimum=0, default=0),
-    }
+    folder=text("Only this one."),
+    name=text("Only names with this in them."),
+    kind={
+        "enum": [_VIDEO, *KINDS],
+        "default": _VIDEO,
+        "description": "table: .parquet; model: .onnx.",
+    },
+    limit=whole("At most so many.", minimum=1, maximum=_MOST, default=50),
+    offset=whole("next_offset, to go on.", minimum=0, default=0),
 )
-_OUTPUT: Final = outline({"folders": "array", "videos": "array", "count": "integer"})
+_OUTPUT: Final = outline("folders,videos:array count:integer")
 
 
 def tools(services: Services) -> list[Tool]:

@@ -37,36 +37,32 @@ _BRIEF: Final[dict[str, dict[str, Any]]] = {
 }
 
 INPUT: Final = record(
-    {
-        "ref": path_argument("The original, in an allowed folder."),
-        "dis": path_argument("The version to judge."),
-        **_FRONT.arguments(*GEOMETRY, **_BRIEF),
-        "model": model_argument("As for a score."),
-        **_FRONT.arguments("backend", backend={"description": "As for a score."}),
-        "n": whole("How many frames.", minimum=1, maximum=MAX_FRAMES, default=DEFAULT_FRAMES),
-        "apart": number(
-            "Seconds between two of them at least; 0 allows neighbours.",
-            minimum=0,
-            maximum=MAX_APART,
-            default=DEFAULT_APART,
-        ),
-        "start": number("From this second on.", minimum=0),
-        "end": number("Up to this second.", minimum=0),
-        **_FRONT.arguments(*_SCORED, **_BRIEF),
-        "region": flag("Pictures of the worst region alone, in full detail.", default=False),
-        "images": array(
-            {"enum": list(KINDS)},
-            len(KINDS),
-            "Pictures in the reply, made smaller; fewer are larger. detail: the worst part in full size.",
-            default=["distorted", DETAIL],
-        ),
-    },
-    "ref",
-    "dis",
+    "ref dis",
+    ref=path_argument("The original, in an allowed folder."),
+    dis=path_argument("The version to judge."),
+    **_FRONT.arguments(*GEOMETRY, **_BRIEF),
+    model=model_argument("As for a score."),
+    **_FRONT.arguments("backend", backend={"description": "As for a score."}),
+    n=whole("How many frames.", minimum=1, maximum=MAX_FRAMES, default=DEFAULT_FRAMES),
+    apart=number(
+        "Seconds between two of them at least; 0 allows neighbours.",
+        minimum=0,
+        maximum=MAX_APART,
+        default=DEFAULT_APART,
+    ),
+    start=number("From this second on.", minimum=0),
+    end=number("Up to this second.", minimum=0),
+    **_FRONT.arguments(*_SCORED, **_BRIEF),
+    region=flag("Pictures of the worst region alone, in full detail.", default=False),
+    images=array(
+        {"enum": list(KINDS)},
+        len(KINDS),
+        "Pictures in the reply, made smaller; fewer are larger. detail: the worst part in full size.",
+        default=["distorted", DETAIL],
+    ),
 )
 OUTPUT: Final = outline(
-    {"model_id": ["string", "null"], "frames": "array"},
-    {"score": ["number", "null"], "contact_sheet": ["string", "null"], "notes": "array", "images": "array"},
+    "model_id:string? frames:array", "score:number? contact_sheet:string? notes,images:array"
 )
 
 
@@ -82,15 +78,8 @@ def tools(services: Services) -> list[Tool]:
         request = Request(reference, distorted, **{"align": ALIGN, **_FRONT.fields(given)}, guess=True)
         refuse_missing_device(request)
         id = services.jobs.new_id()
-        worst = WorstRequest(
-            scoring=request,
-            output=str(services.pictures.folder(id)),
-            n=int(given["n"]),
-            apart=given["apart"],
-            region=given["region"],
-            start=given.get("start"),
-            end=given.get("end"),
-        )
+        shown: dict[str, Any] = {name: given.get(name) for name in ("apart", "region", "start", "end")}
+        worst = WorstRequest(request, str(services.pictures.folder(id)), int(given["n"]), **shown)
         title = f"worst frames of {os.path.basename(distorted)}"
         images = dict.fromkeys(given["images"])
         payload, short = worst_payload(worst, [*images], vlm), is_short(0, reference, distorted)

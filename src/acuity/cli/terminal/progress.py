@@ -20,9 +20,7 @@ class ProgressDisplay:
     known = 0  # frames that are read, but were computed by an earlier run
 
     def __init__(self, stream: TextIO, every: float, now: Callable[[], float]) -> None:
-        self._stream = stream
-        self._every = every
-        self._now = now
+        self._stream, self._every, self._now = stream, every, now
         self._start = now()
         self._drawn = self._start
         self._state: tuple[int, int | None, float | None] | None = None

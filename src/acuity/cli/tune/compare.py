@@ -19,10 +19,10 @@ import sys
 from collections.abc import Iterator
 from typing import Any, Final
 
-from acuity.cli.terminal.style import Style
+from acuity.cli.terminal.style import Style, count
 from acuity.cli.tune import shared
-from acuity.report.page.page_document import FigureTile, RatePoint, Rates
-from acuity.report.tables import Table, to_csv
+from acuity.report.page.page_document import FigureTile, Page, PageNote, RatePoint, Rates
+from acuity.report.tables import Table
 from acuity.scoring.metrics import METRICS
 from acuity.tune.request import CompareRequest
 
@@ -54,14 +54,11 @@ def _table(document: dict[str, Any]) -> Table:
         ]
         for row in document["rows"]
     ]
-    numeric = [False, *[True] * 7, False]
+    table = Table(titles, rows, [False, *[True] * 7, False], ("CPU s", "encodes", "more"))
     if document.get("mode") == "crf_sweep":
-        drop = {"encodes", "more"} | ({"target"} if document["target_vmaf"] is None else set())
-        keep = [number for number, title in enumerate(titles) if title not in drop]
-        titles = [titles[number] for number in keep]
-        rows = [[row[number] for number in keep] for row in rows]
-        numeric = [numeric[number] for number in keep]
-    return Table(titles, rows, numeric, ("CPU s", "encodes", "more"))
+        table = table.without("encodes").without("more")
+        return table.without("target") if document["target_vmaf"] is None else table
+    return table
 
 
 def _savings(document: dict[str, Any]) -> list[str]:
@@ -93,44 +90,33 @@ def _markdown(document: dict[str, Any], _: argparse.Namespace) -> str:
     return "\n".join([*lines, "", _summary(document)])
 
 
-def _csv(document: dict[str, Any], _: argparse.Namespace) -> str:
-    return to_csv(_COLUMNS, [[row[name] for name in _COLUMNS] for row in document["rows"]])
-
-
 def _html(document: dict[str, Any], arguments: argparse.Namespace) -> str:
     searched = document.get("mode") != "crf_sweep"  # a sweep chooses none
     chosen = {(row["codec"], row["best_crf"]) for row in document["rows"] if row["ok"] and searched}
+
+    def drawn(codec: str, point: dict[str, Any]) -> RatePoint:
+        crf = point["crf"]
+        return RatePoint(point["bitrate_kbps"], point["vmaf_score"], f"crf {crf}", (codec, crf) in chosen)
+
     rates = [
-        Rates(
-            curve["codec"],
-            [
-                RatePoint(
-                    point["bitrate_kbps"],
-                    point["vmaf_score"],
-                    f"crf {point['crf']}",
-                    (curve["codec"], point["crf"]) in chosen,
-                )
-                for point in curve["points"]
-            ],
-        )
+        Rates(codec, [drawn(codec, point) for point in curve["points"]])
         for curve in document["curves"]
+        for codec in [curve["codec"]]
     ]
     targets = document.get("target_vmafs") or [document.get("target_vmaf")]
     found = _table(document)
     failed = any(row["error"] for row in document["rows"])
     shown = found._replace(titles=[*found.titles[:-1], "error"]) if failed else found.without("")
-    return shared.tune_page(
-        _title(document),
-        _summary(document),
-        rates,
-        [("Encoders", shown)],
+    page = Page(
+        *("tune", _title(document), _summary(document)),
         cards=list(_cards(document)),
-        score_name=_score_name(document),
+        rates=rates,
+        rate_score=_score_name(document),
         targets=[target for target in targets if target is not None],
-        notes=[*_savings(document), *document["notes"]],
-        facts=[("source", document["src"])],
-        arguments=arguments,
+        tables=[("Encoders", shown)],
+        notes=[PageNote("info", text) for text in _savings(document)],
     )
+    return shared.tune_page(page, document, arguments)
 
 
 def _cards(document: dict[str, Any]) -> Iterator[FigureTile]:
@@ -157,9 +143,8 @@ def _title(document: dict[str, Any]) -> str:
 def _summary(document: dict[str, Any]) -> str:
     versions = {row["encoder_version"]: None for row in document["rows"] if row["encoder_version"]}
     seconds = document["wall_time_ms"] / 1000
-    made = document["encodes"]
     return (
-        f"{made} encode{'' if made == 1 else 's'} made in {seconds:.1f} s by {document['tool_version']}; "
+        f"{count(document['encodes'], 'encode')} made in {seconds:.1f} s by {document['tool_version']}; "
         f"{'; '.join(versions) or 'no encoder'}"
     )
 
@@ -179,7 +164,7 @@ def _more(row: dict[str, Any], least: float | None) -> str:
     return f"{100 * (row['bitrate_kbps'] / least - 1):+.0f} %" if row["bitrate_kbps"] > least else "least"
 
 
-_PAGES: Final[shared.Renderers] = {"csv": _csv, "html": _html, "both": _both}
+_PAGES: Final[shared.Renderers] = {"csv": shared.as_csv("rows", _COLUMNS), "html": _html, "both": _both}
 configure, run = shared.command(
     CompareRequest, {"text": _text, "markdown": _markdown, "json": shared.as_json, **_PAGES}
 )

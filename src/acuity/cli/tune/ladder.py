@@ -17,9 +17,9 @@ import os
 import sys
 from typing import Any, Final
 
-from acuity.cli.terminal.style import Style
+from acuity.cli.terminal.style import Style, count
 from acuity.cli.tune import shared
-from acuity.report.page.page_document import RatePoint, Rates
+from acuity.report.page.page_document import Page, RatePoint, Rates
 from acuity.report.tables import Table
 from acuity.tune.request import LadderRequest
 
@@ -46,9 +46,8 @@ def _table(document: dict[str, Any]) -> Table:
 
 
 def _text(document: dict[str, Any], _: argparse.Namespace) -> str:
-    made = document["encodes"]
     about = (
-        f"{len(document['samples'])} samples, {made} encode{'' if made == 1 else 's'} made; "
+        f"{len(document['samples'])} samples, {count(document['encodes'], 'encode')} made; "
         f"{document['model']}; {document['encoder_version']}"
     )
     lines = [*_table(document).text(), *_written(document.get("package"))]
@@ -83,16 +82,15 @@ def _html(document: dict[str, Any], arguments: argparse.Namespace) -> str:
             sample["bitrate_kbps"], sample["vmaf"], f"crf {sample['crf']}", (*size, sample["crf"]) in rungs
         )
         curves.setdefault("{}x{}".format(*size), []).append(point)
-    return shared.tune_page(
+    page = Page(
+        "tune",
         f"Ladder of {os.path.basename(document['src'])}",
         f"{document['encoder_version']}; {document['model']}",
-        [Rates(name, points) for name, points in curves.items()],
-        [("Rungs", _table(document))],
+        rates=[Rates(name, points) for name, points in curves.items()],
         targets=document["target_vmafs"],
-        notes=document["notes"],
-        facts=[("source", document["src"])],
-        arguments=arguments,
+        tables=[("Rungs", _table(document))],
     )
+    return shared.tune_page(page, document, arguments)
 
 
 configure, run = shared.command(

@@ -17,9 +17,9 @@ import argparse
 import sys
 from typing import Any, Final
 
-from acuity.cli.terminal.style import Style
+from acuity.cli.terminal.style import Style, count
 from acuity.cli.tune import shared
-from acuity.report.tables import Table, to_csv
+from acuity.report.tables import Table
 from acuity.tune.request import SearchRequest
 
 USAGE: Final = "SRC [options]"
@@ -28,13 +28,8 @@ _COLUMNS: Final = (
 )
 
 
-def _csv(document: dict[str, Any], _: argparse.Namespace) -> str:
-    return to_csv(_COLUMNS, [[point[name] for name in _COLUMNS] for point in document["points"]])
-
-
 def _text(document: dict[str, Any], _: argparse.Namespace) -> str:
     style = Style(sys.stdout)
-    made = document["encodes"]
     other = _other(document["target"])
     best = document if document["ok"] else document["nearest"]
     rows = [
@@ -66,7 +61,7 @@ def _text(document: dict[str, Any], _: argparse.Namespace) -> str:
         lines += style.paragraph(None, _file(document["encode"]))
     lines += style.paragraph(
         "dim",
-        f"{document['model']}; {made} encode{'' if made == 1 else 's'} made in "
+        f"{document['model']}; {count(document['encodes'], 'encode')} made in "
         f"{document['wall_time_ms'] / 1000:.1f} s; {document['encoder_version']}",
     )
     return "\n".join(lines)
@@ -87,4 +82,6 @@ def _file(made: dict[str, Any]) -> str:
     )
 
 
-configure, run = shared.command(SearchRequest, {"text": _text, "json": shared.as_json, "csv": _csv})
+configure, run = shared.command(
+    SearchRequest, {"text": _text, "json": shared.as_json, "csv": shared.as_csv("points", _COLUMNS)}
+)

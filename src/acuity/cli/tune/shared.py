@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TextIO, TypeAlias
 
@@ -22,6 +23,7 @@ from acuity.cli.scoring import spare
 from acuity.cli.terminal.style import Style
 from acuity.report import check_output
 from acuity.report.document import plain
+from acuity.report.tables import to_csv
 from acuity.report.write import write_document
 from acuity.scoring.fronts import TUNE
 from acuity.scoring.setting import Setting
@@ -31,8 +33,7 @@ from acuity.tune.progress import Listener, Progress
 from acuity.tune.values import check_new
 
 if TYPE_CHECKING:
-    from acuity.report.page.page_document import FigureTile, Rates
-    from acuity.report.tables import Table
+    from acuity.report.page.page_document import Page
 
 Document: TypeAlias = dict[str, Any]
 # The answers of a command by their formats, of which the first is the usual one.
@@ -152,6 +153,11 @@ def as_json(document: Document, _: argparse.Namespace | None = None) -> str:
     return json.dumps(plain(document), indent=2, allow_nan=False)
 
 
+def as_csv(rows: str, columns: Sequence[str]) -> Callable[[Document, argparse.Namespace], str]:
+    """A renderer of the entry `rows` as a table with these columns."""
+    return lambda document, _: to_csv(columns, [[row[name] for name in columns] for row in document[rows]])
+
+
 def _say_notes(notes: Iterable[str]) -> None:
     for note in notes:
         print(f"vmaf-tune: note: {one_line(_SETTING.sub(_option, note))}", file=sys.stderr)
@@ -168,45 +174,18 @@ def _option(setting: re.Match[str]) -> str:
 _NO_CURVE: Final = "no encode was measured, so there is no curve"
 
 
-def tune_page(
-    title: str,
-    subtitle: str,
-    rates: Sequence[Rates],
-    tables: Sequence[tuple[str, Table]],
-    *,
-    cards: Sequence[FigureTile] = (),
-    score_name: str = "VMAF",
-    targets: Sequence[float] = (),
-    notes: Sequence[str] = (),
-    facts: Sequence[tuple[str, str]] = (),
-    arguments: argparse.Namespace | None = None,
-) -> str:
-    """A page with curves of quality over bitrate; `arguments` are those of the command that it names."""
+def tune_page(page: Page, document: Document, arguments: argparse.Namespace) -> str:
+    """The file of a page with curves of quality over bitrate; it gets the notes and facts of all of them."""
     from acuity.report.page.html_page import html_page
-    from acuity.report.page.page_document import Page, PageNote
+    from acuity.report.page.page_document import PageNote
 
-    drawn = [curve for curve in rates if curve.points]
+    drawn = [curve for curve in page.rates if curve.points]
     command = getattr(arguments, "command_line", None)
-    page = Page(
-        "tune",
-        title,
-        subtitle,
-        cards=cards,
-        rates=drawn,
-        rate_score=score_name,
-        targets=targets,
-        tables=tables,
-        notes=[
-            *([] if drawn else [PageNote("warning", _NO_CURVE)]),
-            *(PageNote("info", text) for text in notes),
-        ],
-        facts=[
-            *facts,
-            *([] if command is None else [("command", str(command))]),
-            ("version", f"acuity {__version__}"),
-        ],
-    )
-    return "".join(html_page(page))
+    said = [] if drawn else [PageNote("warning", _NO_CURVE)]
+    notes = [*said, *page.notes, *(PageNote("info", text) for text in document["notes"])]
+    named = [] if command is None else [("command", str(command))]
+    facts = [("source", document["src"]), *named, ("version", f"acuity {__version__}")]
+    return "".join(html_page(replace(page, rates=drawn, notes=notes, facts=facts)))
 
 
 # ---- progress ------------------------------------------------------------------------------------

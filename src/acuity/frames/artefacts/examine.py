@@ -58,16 +58,9 @@ def explained(results: dict[str, CellFigures]) -> dict[str, CellFigures]:
 
 
 MEASURES: Final[tuple[Measure, ...]] = (
-    Blocking(),
-    Blur(),
-    Ringing(),
-    Banding(),
-    Noise(),
-    Combing(),
-    ColourShift(),
-    ContrastChange(),
+    Blocking(), Blur(), Ringing(), Banding(), Noise(), Combing(), ColourShift(), ContrastChange(),
     BrightnessShift(),
-)
+)  # fmt: skip
 
 NAMES: Final = (BLANK, FREEZE, MISALIGNED, *(measure.name for measure in MEASURES))
 

@@ -22,6 +22,7 @@ from acuity.devices import describe_engine, list_backends
 from acuity.errors import AcuityError, OutputError
 from acuity.jobs.tasks.engines import ClipPair, Engine, ExternalEngine, OwnEngine, Run
 from acuity.report.document import plain
+from acuity.report.tables import Table
 from acuity.report.write import write_document
 from longwire.work import Progress
 
@@ -35,9 +36,7 @@ class BenchmarkProgress:
         total: float = 0.0,
         now: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._report = report
-        self.total = total
-        self._now = now
+        self._report, self.total, self._now = report, total, now
         self._start = now()
         self._base = 0.0  # work of the finished steps
 
@@ -152,16 +151,8 @@ def measured(
 
 
 def _row(clip: ClipPair, engine: Engine, verdict: Verdict, **known: Any) -> BenchmarkRow:
-    return BenchmarkRow(
-        clip.name,
-        clip.width,
-        clip.height,
-        engine.frames(clip),
-        engine.maker,
-        engine.backend,
-        verdict,
-        **known,
-    )
+    about = clip.name, clip.width, clip.height, engine.frames(clip), engine.maker, engine.backend
+    return BenchmarkRow(*about, verdict, **known)
 
 
 _HEADINGS: Final = ("engine", "backend", "fps", "seconds", "VMAF", "max diff", "verdict")
@@ -176,11 +167,8 @@ def to_text(rows: Sequence[BenchmarkRow], engine: Mapping[str, Any]) -> str:
     for fixture, found in groupby(rows, key=lambda row: row.fixture):
         block = list(found)
         lines += ["", f"{fixture}, {block[0].frames} frames, 8 bit"]
-        cells = [_HEADINGS, *(_cells(row, block[0].frames) for row in block)]
-        widths = [max(len(line[column]) for line in cells) for column in range(len(_HEADINGS))]
-        for line in cells:
-            padded = (f"{cell:{width}}" for cell, width in zip(line, widths, strict=True))
-            lines.append(f"  {'  '.join(padded)}".rstrip())
+        cells = [_cells(row, block[0].frames) for row in block]
+        lines += Table(_HEADINGS, cells, [False] * len(_HEADINGS)).text()
     return "\n".join([*lines, ""])
 
 

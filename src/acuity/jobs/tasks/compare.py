@@ -6,7 +6,7 @@ are written here, where the exact figures are.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -26,15 +26,10 @@ _TOO_LONG: Final = "the figures of single frames are too many to be kept: the pa
 
 
 def compare_payload(
-    pairs: Sequence[ComparePair], scoring: Request, *, encoder_from: str, against: str | None, remember: bool
+    pairs: Sequence[ComparePair], scoring: Request, options: Mapping[str, Any]
 ) -> dict[str, Any]:
-    return {
-        "pairs": [list(pair) for pair in pairs],
-        "request": scoring.to_document(),
-        "encoder_from": encoder_from,
-        "against": against,
-        "remember": remember,
-    }
+    """The task's payload; `options` are those of run_comparison()."""
+    return {"pairs": [list(pair) for pair in pairs], "request": scoring.to_document(), "options": options}
 
 
 def run(payload: dict[str, Any], report: Callable[[Progress], None]) -> dict[str, Any]:
@@ -57,15 +52,7 @@ def run(payload: dict[str, Any], report: Callable[[Progress], None]) -> dict[str
             pace = Pace(before=done)  # remembered ones took no time
         report(pace.progress(done, total, None))
 
-    found = run_comparison(
-        encodes,
-        scoring,
-        encoder_from=payload["encoder_from"],
-        against=payload["against"],
-        remember=payload["remember"],
-        progress=frames,
-    )
-    return _document(scoring, found)
+    return _document(scoring, run_comparison(encodes, scoring, progress=frames, **payload["options"]))
 
 
 def _document(scoring: Request, found: CompareReport) -> dict[str, Any]:

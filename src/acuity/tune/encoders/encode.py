@@ -183,20 +183,9 @@ def job_of(settings: EncoderSettings, quality: float, target: PictureForm) -> Jo
         before = options.get(encoder.params)
         options[encoder.params] = f"{before}:{about}" if before else about
     primaries, transfer, matrix = target.colours
-    return Job(
-        encoder.name,
-        options,
-        target.width,
-        target.height,
-        av_name(target.format),
-        target.rate,
-        target.aspect,
-        _RANGES[target.full_range],
-        matrix,
-        primaries,
-        transfer,
-        threads,
-    )
+    form = target.width, target.height, av_name(target.format), target.rate, target.aspect
+    tags = _RANGES[target.full_range], matrix, primaries, transfer
+    return Job(encoder.name, options, *form, *tags, threads)
 
 
 def encode_notes(clip: Clip, settings: EncoderSettings, target: PictureForm) -> Iterator[Note]:

@@ -59,9 +59,7 @@ class EncodedReader(BaseReader):
     ) -> None:
         super().__init__()
         self._name = settings.label(quality)
-        self._clip = clip
-        self._sink = sink
-        self._stop = stop
+        self._clip, self._sink, self._stop = clip, sink, stop
         self._closed = False
         self._lock = threading.Lock()  # held while packets are received and decoded
         self._sizes: dict[int, int] = {}

@@ -166,18 +166,9 @@ def variant(
     planned: bool = False,
 ) -> Variant:
     form = PictureForm.of(clip, sample.settings)
-    return Variant(
-        name,
-        sample.width,
-        sample.height,
-        clip.rate,
-        codec_string(head),
-        timeline,
-        planned,
-        form.aspect or Fraction(1),
-        form.transfer,
-        form.colours,
-    )
+    shown = sample.width, sample.height, clip.rate
+    tags = form.aspect or Fraction(1), form.transfer, form.colours
+    return Variant(name, *shown, codec_string(head), timeline, planned, *tags)
 
 
 def default_grid(encoder: Encoder) -> list[float]:

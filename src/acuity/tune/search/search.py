@@ -129,15 +129,8 @@ class Search:
             return self._promising()
         belief = self._belief()
         starts = self._starts(belief, places, low, high)
-        encodes = expected_encodes(
-            self._aim,
-            belief.mean[places],
-            belief.covariance[np.ix_(places, places)],
-            self._prior.noise,
-            places,
-            starts,
-            (low, high),
-        )
+        left = belief.mean[places], belief.covariance[np.ix_(places, places)], self._prior.noise
+        encodes = expected_encodes(self._aim, *left, places, starts, (low, high))
         place = places[starts[int(np.argmin(encodes))]]
         if not self._inside():
             place = max(place, self._place(self._promising()))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import os
 import shlex
 from dataclasses import asdict, dataclass
@@ -15,6 +13,7 @@ import numpy as np
 
 from acuity.errors import TuneError, to_give, to_omit
 from acuity.measure.pooling import pool
+from acuity.report.tables import to_csv
 from acuity.tune.clip import Clip, Part
 from acuity.tune.encoders.beside import beside, opened, text_codec
 from acuity.tune.encoders.encode import PictureForm, job_of
@@ -161,12 +160,8 @@ class ShotPlan:
         return [[name, value] for name, value in options.items() if name not in apart]
 
     def csv(self) -> str:
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
         rows = [{"shot": number, **shot.document()} for number, shot in enumerate(self.shots, 1)]
-        writer.writerow(rows[0])
-        writer.writerows(row.values() for row in rows)
-        return text.getvalue()
+        return to_csv([*rows[0]], [[*row.values()] for row in rows])
 
 
 def delay(codec: str) -> int:

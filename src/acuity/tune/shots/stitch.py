@@ -43,17 +43,10 @@ def encode_shots(plan: ShotPlan, out: str | os.PathLike[str], *, overwrite: bool
             f"the shots' probes had {plan.bytes:,} bytes and the file has {reader.bytes:,}: the encoder "
             "doesn't give the same bytes every time"
         )
-    stitched = Stitched(
-        os.fspath(out),
-        os.path.getsize(out),
-        reader.bytes,
-        float(reader.bytes * 8 * plan.clip.rate / plan.frames / 1000),
-        pool(scores_of(report)[plan.target.column], plan.target.pool),
-        reader.packets,
-        tuple(sorted(reader.keyframes)),
-        tuple(notes),
-    )
-    return replace(plan, stitched=stitched)
+    sizes = os.path.getsize(out), reader.bytes, float(reader.bytes * 8 * plan.clip.rate / plan.frames / 1000)
+    figure = pool(scores_of(report)[plan.target.column], plan.target.pool)
+    frames = reader.packets, tuple(sorted(reader.keyframes))
+    return replace(plan, stitched=Stitched(os.fspath(out), *sizes, figure, *frames, tuple(notes)))
 
 
 class StitchedReader(BaseReader):

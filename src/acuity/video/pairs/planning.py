@@ -117,13 +117,6 @@ def _fit(
 
 # Each accepts the pair, adds a step that the notes name, or refuses with the option that settles it.
 _DECISIONS: Final = (
-    match_transfer,
-    _deinterlace,
-    match_rgb,
-    turn,
-    crop,
-    check_shape,
-    match_matrix,
-    match_samples,
+    match_transfer, _deinterlace, match_rgb, turn, crop, check_shape, match_matrix, match_samples,
     match_times,
-)
+)  # fmt: skip

@@ -131,29 +131,23 @@ async def _stateless(bench: Bench, connection: Probe) -> None:
     require(isinstance(found.get("capabilities"), dict), "server/discover has no object 'capabilities'")
 
 
+# fmt: off
 CASES: Final = (
     Case("hello", "A worker answers the runtime's hello within 5 s, with contract 1.", _hello),
     Case("ping", "Each ping is answered by a pong with its id.", _ping),
-    Case(
-        "initialize",
+    Case("initialize",
         f"The handshake ({HANDSHAKE}) is answered with protocolVersion, capabilities and serverInfo.",
-        _initialize,
-    ),
-    Case(
-        "initialized",
-        "notifications/initialized gets a result without a reply.",
-        _silent("notifications/initialized", {"state": {}, "initialized": False}),
-    ),
+        _initialize),
+    Case("initialized", "notifications/initialized gets a result without a reply.",
+        _silent("notifications/initialized", {"state": {}, "initialized": False})),
     Case("tools-list", "tools/list names each tool, with an inputSchema of the type object.", _tools),
     Case("resources-list", "resources/list has an array of resources with URIs.", _lists("resources", "uri")),
     Case("prompts-list", "prompts/list has an array of prompts with names.", _lists("prompts", "name")),
     Case("unknown-method", "A request of an unknown method gets the error -32601.", _unknown_method),
     Case("unknown-tool", "A call of an unknown tool fails, and not silently.", _unknown_tool),
-    Case(
-        "unknown-notification",
-        "An unknown notification gets no reply.",
-        _silent("notifications/no-such", {"state": {}, "initialized": True}),
-    ),
+    Case("unknown-notification", "An unknown notification gets no reply.",
+        _silent("notifications/no-such", {"state": {}, "initialized": True})),
     Case("echo", "Text of any script comes back from the tool 'echo' as it was sent.", _echo, "echo"),
     Case("stateless", f"Requests of {STATELESS} are served without a session.", _stateless),
 )
+# fmt: on

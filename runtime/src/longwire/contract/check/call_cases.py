@@ -180,30 +180,24 @@ async def _two(bench: Bench, connection: Probe) -> None:
     require((await first.answer(one)).reply.get("id") == "first", "the first got another's reply")
 
 
+# fmt: off
 CASES: Final = (
     Case("ids", "A reply has the id of its request: same value, same type.", _ids),
     Case("interleaved", "Many calls at once are each answered once, with their own reply.", _interleaved),
-    Case(
-        "progress",
-        "Progress has the request's token, comes in order, and all of it before the reply.",
-        _progress,
-        "count",
-    ),
+    Case("progress", "Progress has the request's token, comes in order, and all of it before the reply.",
+        _progress, "count"),
     Case("no-progress", "Without a progress token no progress is sent.", _no_token, "count"),
     Case("progress-flows", "Progress is sent while the call runs, not at its end.", _flows, "count"),
     Case("cancel", "After cancel the worker goes on; one late answer at most.", _cancel, "count"),
     Case("cancel-unknown", "cancel, response and notified for unknown ids are ignored.", _cancel_unknown),
     Case("ask", "A request to the client is answered by response, and the call goes on.", _ask, "ask"),
     Case("ask-refused", "A client's error ends the question, and the call fails.", _ask_refused, "ask"),
-    Case(
-        "session-state",
-        "A call sees the state that came with it, and what it changes is in its result.",
-        _state,
-        "visits",
-    ),
+    Case("session-state", "A call sees the state that came with it, and what it changes is in its result.",
+        _state, "visits"),
     Case("announce", "notify without a session is for all sessions.", _announce, "announce"),
     Case("session-end", "session_end of known and unknown sessions needs no answer.", _session_end),
     Case("drain", "After drain what runs is finished; a new connection is served.", _drain),
     Case("left", "A connection that closes in the middle of calls harms no other.", _left),
     Case("two-connections", "Two connections at once are served apart.", _two),
 )
+# fmt: on

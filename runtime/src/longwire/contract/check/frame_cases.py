@@ -75,6 +75,7 @@ async def _silent(bench: Bench, connection: Probe) -> None:
     await bench.prove_alive()
 
 
+# fmt: off
 CASES: Final = (
     Case("pieces", "Frames may arrive in pieces of any size.", _pieces, greeted=False),
     Case("together", "Several frames may arrive at once.", _together),
@@ -82,35 +83,19 @@ CASES: Final = (
     Case("unknown-fields", "Unknown fields are ignored.", _fields),
     Case("unknown-event", "Unknown events are ignored.", _events),
     Case("no-json", f"A frame that isn't JSON {_HARMLESS}", _survives(frame(b"{not json"))),
-    Case(
-        "no-utf8",
-        f"A frame that isn't UTF-8 {_HARMLESS}",
-        _survives(frame(b'{"mode":"mcp","event":"\xff\xfe"}')),
-    ),
+    Case("no-utf8", f"A frame that isn't UTF-8 {_HARMLESS}",
+        _survives(frame(b'{"mode":"mcp","event":"\xff\xfe"}'))),
     Case("no-object", f"A frame with an array {_HARMLESS}", _survives(frame(b"[1,2,3]"))),
-    Case(
-        "no-fields",
-        f"A message without its fields {_HARMLESS}",
-        _survives(encode({"mode": "mcp", "event": "message"})),
-    ),
+    Case("no-fields", f"A message without its fields {_HARMLESS}",
+        _survives(encode({"mode": "mcp", "event": "message"}))),
     Case("empty", f"A frame of length 0 {_HARMLESS}", _survives(struct.pack(">I", 0))),
-    Case(
-        "oversized",
-        f"A length over 16 MiB {_HARMLESS}",
-        _survives(struct.pack(">I", LONGEST + 1) + b"x" * 1024),
-    ),
+    Case("oversized", f"A length over 16 MiB {_HARMLESS}",
+        _survives(struct.pack(">I", LONGEST + 1) + b"x" * 1024)),
     Case("cut", "A connection that ends in the middle of a frame harms no other.", _cut),
     Case("silent", "A connection that says nothing harms no other.", _silent, greeted=False),
-    Case(
-        "no-hello",
-        "A connection that doesn't begin with hello harms no other.",
-        _survives(writing.envelope(Drain())),
-        greeted=False,
-    ),
-    Case(
-        "not-a-runtime",
-        "Bytes of another protocol harm no other connection.",
-        _survives(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"),
-        greeted=False,
-    ),
+    Case("no-hello", "A connection that doesn't begin with hello harms no other.",
+        _survives(writing.envelope(Drain())), greeted=False),
+    Case("not-a-runtime", "Bytes of another protocol harm no other connection.",
+        _survives(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"), greeted=False),
 )
+# fmt: on

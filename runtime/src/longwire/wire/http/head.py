@@ -21,27 +21,14 @@ _NONE: Final[frozenset[str]] = frozenset()
 _LISTS: Final = frozenset({"accept", "x-forwarded-for", "forwarded"})  # which may come in several lines
 
 # The names that clients send, as they write them: found faster than lowered and checked.
+_FREQUENT: Final = (
+    "accept accept-encoding accept-language authorization connection content-length content-type host "
+    "last-event-id mcp-method mcp-name mcp-protocol-version mcp-session-id origin traceparent "
+    "transfer-encoding user-agent"
+)
 _NAMES: Final = {
     spelling: name
-    for name in (
-        "accept",
-        "accept-encoding",
-        "accept-language",
-        "authorization",
-        "connection",
-        "content-length",
-        "content-type",
-        "host",
-        "last-event-id",
-        "mcp-method",
-        "mcp-name",
-        "mcp-protocol-version",
-        "mcp-session-id",
-        "origin",
-        "traceparent",
-        "transfer-encoding",
-        "user-agent",
-    )
+    for name in _FREQUENT.split()
     for spelling in (name, name.title(), name.title().replace("Mcp-", "MCP-", 1))
 }
 

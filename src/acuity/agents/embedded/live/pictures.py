@@ -57,9 +57,7 @@ class LivePictures:
         share: float = SHARE,
         watch: float = WATCH,
     ) -> None:
-        self._measurement = measurement
-        self._clock = clock
-        self._spent = spent
+        self._measurement, self._clock, self._spent = measurement, clock, spent
         self._share = share * measurement.threads
         self._watch = watch
         self._until = 0.0  # by the clock: when nobody watches any more

@@ -55,10 +55,7 @@ class LiveState:
         self.measurement: Final = measurement
         self.watched: Final = watched or WatchedRun()
         self.budget: Final = Budget(lambda: self.moving)
-        self._native = native
-        self._listener = listener
-        self._clock = clock
-        self._max_age = max_age
+        self._native, self._listener, self._clock, self._max_age = native, listener, clock, max_age
         self._latest: tuple[Revision, tuple[int, float] | None] | None = None
         self._looked = 0.0  # when, for the latest score
         self._results: tuple[Revision, Results] | None = None

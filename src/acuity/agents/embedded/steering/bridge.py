@@ -58,11 +58,8 @@ class BoundaryListener:
         self.attached: Final = time.monotonic()
         self.began = math.nan  # time.monotonic() at the first boundary
         self.paused_for = 0.0  # seconds
-        self._measurement = measurement
-        self._native = native
-        self._handoff = handoff
-        self._max_per_frame = max_per_frame
-        self._on_end = on_end
+        self._measurement, self._native, self._handoff = measurement, native, handoff
+        self._max_per_frame, self._on_end = max_per_frame, on_end
         self._detached = False
         boundary = measurement.boundary
         self._undo = [
@@ -149,10 +146,7 @@ class CommandSender:
         timeout: float = _TIMEOUT,
     ) -> None:
         """A command is withdrawn when no frame boundary has come for `timeout` seconds."""
-        self._measurement = measurement
-        self._timeout = timeout
-        self._native = native
-        self._handoff = handoff
+        self._measurement, self._timeout, self._native, self._handoff = measurement, timeout, native, handoff
         self._models = models
         self._tickets = itertools.count(1)
         self._pending: dict[int, asyncio.Future[Document]] = {}

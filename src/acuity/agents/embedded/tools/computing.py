@@ -144,25 +144,20 @@ def _with_facts(report: dict[str, Any]) -> dict[str, Any]:
 # The settings of a request besides the videos and the model.
 _CHOICES: Final = [name for name in EMBEDDED.settings if name not in (*GEOMETRY, "models")]
 _INPUT: Final = record(
-    {
-        "reference_path": named("The original, in a folder that this server may read."),
-        "distorted_path": named("The version to judge."),
-        **EMBEDDED.arguments(*GEOMETRY),
-        "model": model_argument(f"{EMBEDDED.help('models')}."),
-        "model_version": named("The same as 'model', for clients that name a version: vmaf_v0.6.1."),
-        **EMBEDDED.arguments(*_CHOICES),
-        "include_frames": flag(
-            "Whether the answer has the figures of every frame, if they fit in one message.", default=False
-        ),
-    },
-    "reference_path",
-    "distorted_path",
+    "reference_path distorted_path",
+    reference_path=named("The original, in a folder that this server may read."),
+    distorted_path=named("The version to judge."),
+    **EMBEDDED.arguments(*GEOMETRY),
+    model=model_argument(f"{EMBEDDED.help('models')}."),
+    model_version=named("The same as 'model', for clients that name a version: vmaf_v0.6.1."),
+    **EMBEDDED.arguments(*_CHOICES),
+    include_frames=flag(
+        "Whether the answer has the figures of every frame, if they fit in one message.", default=False
+    ),
 )
 _OUTPUT: Final = outline(
-    {"score": ["number", "null"], "pool_method": "string", "pooled_metrics": "object"}
-    | dict.fromkeys(("frames_scored", "bitdepth", "width", "height"), "integer")
-    | {name: ["string", "null"] for name in ("model", "model_version")},
-    dict.fromkeys(("metrics", "frames", "notes"), "array")
-    | dict.fromkeys(("frames_omitted", "aggregate_metrics", "acuity"), "object")
-    | {"mismatched_model_warning": "string"},
+    "score:number? pool_method:string pooled_metrics:object frames_scored,bitdepth,width,height:integer "
+    "model,model_version:string?",
+    "metrics,frames,notes:array frames_omitted,aggregate_metrics,acuity:object "
+    "mismatched_model_warning:string",
 )

@@ -57,21 +57,14 @@ def tools(sender: CommandSender, leases: Leases, max_lease: float) -> list[Tool]
     """The tools that steer; `leases` follows the clients that pause, for `max_lease` seconds at most."""
     its = _Steering(sender, leases)
     tool = partial(Tool, read_only=False)
-    last, nth = record({"frame": _LAST}, "frame"), record({"n": _NTH}, "n")
+    ends = partial(tool, destructive=True)
+    last, nth = record("frame", frame=_LAST), record("n", n=_NTH)
     return [
         tool("vmaf.request_model_swap", "Swap the model", _SWAP_TEXT, _SWAP_INPUT, its.swap, _SWAP),
         tool("vmaf.pause", "Pause", _PAUSE_TEXT, _pause_input(max_lease), its.pause, _PAUSED),
-        tool("vmaf.resume", "Resume", _RESUME_TEXT, record({}), its.resume, _RESUMED),
-        tool(
-            "vmaf.stop_after",
-            "Stop after a frame",
-            _STOP_TEXT,
-            last,
-            its.stop_after,
-            _STOPPED,
-            destructive=True,
-        ),
-        tool("vmaf.stop", "Stop now", _STOP_NOW_TEXT, record({}), its.stop, _STOPPED_NOW, destructive=True),
+        tool("vmaf.resume", "Resume", _RESUME_TEXT, record(), its.resume, _RESUMED),
+        ends("vmaf.stop_after", "Stop after a frame", _STOP_TEXT, last, its.stop_after, _STOPPED),
+        ends("vmaf.stop", "Stop now", _STOP_NOW_TEXT, record(), its.stop, _STOPPED_NOW),
         tool("vmaf.set_subsample", "Measure fewer frames", _SUBSAMPLE_TEXT, nth, its.subsample, _SUBSAMPLED),
     ]
 
@@ -126,20 +119,16 @@ def _slot(spec: str, reported_as: str | None) -> str | None:
 
 
 _SWAP_INPUT: Final = record(
-    {
-        "name": named(
-            "The model to take over: a name of list_models, or version=NAME or path=FILE with libvmaf's "
-            "options behind it; files in allowed folders only."
-        ),
-        "repredict": flag(
-            "Whether it is given earlier frames too, where their features are known.", default=False
-        ),
-        "reported_as": named(
-            "Whose place it takes, by the name in the report (vmaf, where nobody chose another). Left out: "
-            "that of name= in the model, or else the first model's."
-        ),
-    },
     "name",
+    name=named(
+        "The model to take over: a name of list_models, or version=NAME or path=FILE with libvmaf's "
+        "options behind it; files in allowed folders only."
+    ),
+    repredict=flag("Whether it is given earlier frames too, where their features are known.", default=False),
+    reported_as=named(
+        "Whose place it takes, by the name in the report (vmaf, where nobody chose another). Left out: "
+        "that of name= in the model, or else the first model's."
+    ),
 )
 _LAST: Final[dict[str, Any]] = {
     **whole("The last frame to read, 0 is the first.", minimum=0, maximum=LARGEST),
@@ -155,21 +144,16 @@ def _pause_input(max_lease: float) -> dict[str, Any]:
         maximum=max_lease,
         default=min(LEASE, max_lease),
     )
-    return record({"lease_seconds": lease})
+    return record(lease_seconds=lease)
 
 
 _SWAP: Final = outline(
-    dict.fromkeys(("status", "model", "before", "reported_as"), "string")
-    | dict.fromkeys(("first", "next_frame"), "integer")
-    | dict.fromkeys(("waits_for", "starts", "repredicted", "notes"), "array")
+    "status,model,before,reported_as:string first,next_frame:integer waits_for,starts,repredicted,notes:array"
 )
 _PAUSED: Final = outline(
-    {"paused": "boolean", "next_frame": "integer", "lease_seconds": "number"}
-    | {"paused_until": "string", "paused_by": "array"}
+    "paused:boolean next_frame:integer lease_seconds:number paused_until:string paused_by:array"
 )
-_RESUMED: Final = outline(
-    {"paused": "boolean", "next_frame": "integer", "lifted": "array", "paused_by": "array"}
-)
-_STOPPED_NOW: Final = outline({"stopped": "boolean", "frames_read": "integer"})
-_STOPPED: Final = outline({"stop_after": ["integer", "null"], "next_frame": "integer", "finished": "boolean"})
-_SUBSAMPLED: Final = outline({"subsample": "integer", "next_frame": "integer"})
+_RESUMED: Final = outline("paused:boolean next_frame:integer lifted,paused_by:array")
+_STOPPED_NOW: Final = outline("stopped:boolean frames_read:integer")
+_STOPPED: Final = outline("stop_after:integer? next_frame:integer finished:boolean")
+_SUBSAMPLED: Final = outline("subsample,next_frame:integer")

@@ -73,8 +73,8 @@ _LOOK: Final = 0.1  # seconds between looks at new scores
 def tools(live: LiveState, scores: Scores, pictures: LivePictures) -> list[Tool]:
     its = _Watching(live, scores, pictures)
     return [
-        Tool(STATUS, "Status", _STATUS_TEXT, record({}), its.status, _STATUS),
-        Tool("vmaf.features", "Features being measured", _FEATURES_TEXT, record({}), its.features, _FEATURES),
+        Tool(STATUS, "Status", _STATUS_TEXT, record(), its.status, _STATUS),
+        Tool("vmaf.features", "Features being measured", _FEATURES_TEXT, record(), its.features, _FEATURES),
         Tool(SCORE, "Scores", _SCORE_TEXT, _SCORE_INPUT, its.score, _SCORE),
         Tool("vmaf.curve", "Curve", _CURVE_TEXT, _CURVE_INPUT, its.curve, _CURVE),
         Tool("vmaf.worst_frames", "Worst frames so far", _WORST_TEXT, _WORST_INPUT, its.worst, _WORST),
@@ -85,9 +85,7 @@ def tools(live: LiveState, scores: Scores, pictures: LivePictures) -> list[Tool]
 
 class _Watching:
     def __init__(self, live: LiveState, scores: Scores, pictures: LivePictures) -> None:
-        self._live = live
-        self._scores = scores
-        self._pictures = pictures
+        self._live, self._scores, self._pictures = live, scores, pictures
 
     def status(self, _: Call) -> dict[str, Any]:
         return self._live.status()
@@ -179,107 +177,85 @@ _COLUMN: Final = named(
     "A column of the report: a model's name or a feature. Left out: the first model's score."
 )
 _SCORE_INPUT: Final = record(
-    {
-        "index": _frame("One frame by its number, 0 is the first. Left out: the newest that has a score."),
-        "first": _frame("A range instead: its first frame. Left out where there is a last: 0."),
-        "last": _frame("Its last frame. Left out where there is a first: the newest."),
-        "name": _COLUMN,
-        "features": array(
-            named(""), 64, f'Figures to add for every frame, by name; ["{ALL}"] stands for all.'
-        ),
-        "percentiles": array(
-            number(minimum=0, maximum=100),
-            32,
-            "Percentiles for the aggregate: [1, 5, 50] adds p1, p5 and p50.",
-        ),
-    }
+    index=_frame("One frame by its number, 0 is the first. Left out: the newest that has a score."),
+    first=_frame("A range instead: its first frame. Left out where there is a last: 0."),
+    last=_frame("Its last frame. Left out where there is a first: the newest."),
+    name=_COLUMN,
+    features=array(named(""), 64, f'Figures to add for every frame, by name; ["{ALL}"] stands for all.'),
+    percentiles=array(
+        number(minimum=0, maximum=100),
+        32,
+        "Percentiles for the aggregate: [1, 5, 50] adds p1, p5 and p50.",
+    ),
 )
 _WORST_INPUT: Final = record(
-    {
-        "n": whole("How many.", minimum=1, maximum=500, default=5),
-        "name": _COLUMN,
-        "apart": whole(
-            "Of frames that are less than so many apart only the worst: places, not runs.",
-            minimum=0,
-            maximum=100_000,
-            default=0,
-        ),
-        "pictures": flag(
-            f"Whether to look at pictures: small copies are made for {WATCH:g} seconds after each such call, "
-            "and the answer names those of its frames.",
-            default=False,
-        ),
-    }
+    n=whole("How many.", minimum=1, maximum=500, default=5),
+    name=_COLUMN,
+    apart=whole(
+        "Of frames that are less than so many apart only the worst: places, not runs.",
+        minimum=0,
+        maximum=100_000,
+        default=0,
+    ),
+    pictures=flag(
+        f"Whether to look at pictures: small copies are made for {WATCH:g} seconds after each such call, "
+        "and the answer names those of its frames.",
+        default=False,
+    ),
 )
 _CURVE_INPUT: Final = record(
-    {
-        "first": _frame("The first frame wanted: next_first of the answer before.", default=0),
-        "name": _COLUMN,
-        "status": flag("Whether the answer is to have the status of the measurement too.", default=False),
-        "times": flag("Whether the answer is to have the times of the frames.", default=False),
-    }
+    first=_frame("The first frame wanted: next_first of the answer before.", default=0),
+    name=_COLUMN,
+    status=flag("Whether the answer is to have the status of the measurement too.", default=False),
+    times=flag("Whether the answer is to have the times of the frames.", default=False),
 )
 _WATCH_INPUT: Final = record(
-    {
-        "below": number("Frames whose figure is lower than this are told."),
-        "name": _COLUMN,
-        "first": _frame("Look at the frames from this one on: next_first of the answer before.", default=0),
-        "timeout_seconds": number(
-            "How long to wait for the first such frame.", minimum=0, maximum=_LONGEST_WATCH, default=30
-        ),
-    },
     "below",
+    below=number("Frames whose figure is lower than this are told."),
+    name=_COLUMN,
+    first=_frame("Look at the frames from this one on: next_first of the answer before.", default=0),
+    timeout_seconds=number(
+        "How long to wait for the first such frame.", minimum=0, maximum=_LONGEST_WATCH, default=30
+    ),
 )
 _REPORT_INPUT: Final = record(
-    {
-        "include_frames": flag(
-            "Whether the answer has the figures of every frame. Left out: if it stays under "
-            f"{SHORT:,} characters; otherwise frames_omitted says how to read them. true: of {MOST_FRAMES} "
-            "at most."
-        ),
-        "first": _frame("Only the figures of the frames from this one on; the pools are of all frames."),
-        "last": _frame("Only those up to this one."),
-        "precision": choices(
-            PRECISIONS,
-            "Digits: legacy is six decimals as libvmaf prints them, max brings back the exact double.",
-            default="legacy",
-        ),
-    }
+    include_frames=flag(
+        "Whether the answer has the figures of every frame. Left out: if it stays under "
+        f"{SHORT:,} characters; otherwise frames_omitted says how to read them. true: of {MOST_FRAMES} "
+        "at most."
+    ),
+    first=_frame("Only the figures of the frames from this one on; the pools are of all frames."),
+    last=_frame("Only those up to this one."),
+    precision=choices(
+        PRECISIONS,
+        "Digits: legacy is six decimals as libvmaf prints them, max brings back the exact double.",
+        default="legacy",
+    ),
 )
 
-_TEXT: Final = ["string", "null"]
-_WHOLE: Final = ["integer", "null"]
-_NUMBER: Final = ["number", "null"]
-_POOLS: Final = ["object", "null"]
 _STATUS: Final = outline(
-    {"state": "string", "fps": "number", "paused": "boolean", "queue": "object"}
-    | dict.fromkeys(("reason", "reference", "distorted", "model", "last_model", "paused_until"), _TEXT)
-    | dict.fromkeys(("models", "features", "metrics", "paused_by"), "array")
-    | dict.fromkeys(("frames_read", "frames_scored", "frames_pending", "subsample"), "integer")
-    | dict.fromkeys(("frames_total", "last_frame", "stop_after"), _WHOLE)
-    | dict.fromkeys(("last_score", "waiting_seconds", "pause_seconds_left"), _NUMBER)
+    "state:string fps:number paused:boolean queue:object reason,reference,distorted,model,last_model,"
+    "paused_until:string? models,features,metrics,paused_by:array frames_read,frames_scored,"
+    "frames_pending,subsample:integer frames_total,last_frame,stop_after:integer? last_score,"
+    "waiting_seconds,pause_seconds_left:number?"
 )
-_FEATURES: Final = outline(dict.fromkeys(("extractors", "figures", "models"), "array"))
+_FEATURES: Final = outline("extractors,figures,models:array")
 _SCORE: Final = outline(
-    {"name": "string", "model": _TEXT, "frame": "integer", "score": _NUMBER, "aggregate": _POOLS},
-    {"features": "object", "frames": "array", "next_first": _WHOLE},
+    "name:string model:string? frame:integer score:number? aggregate:object?",
+    "features:object frames:array next_first:integer?",
 )
 _WORST: Final = outline(
-    {"name": "string", "frames": "array", "frames_compared": "integer"},
-    {"models": "array", "pictures_missing": "string"},
+    "name:string frames:array frames_compared:integer", "models:array pictures_missing:string"
 )
 _CURVE: Final = outline(
-    {"name": "string", "aggregate": _POOLS, "next_first": "integer", "repredictions": "integer"}
-    | dict.fromkeys(("frames", "scores", "models"), "array")
-    | dict.fromkeys(("more", "over"), "boolean"),
-    {"status": "object", "times": "array"},
+    "name:string aggregate:object? next_first,repredictions:integer frames,scores,models:array more,"
+    "over:boolean",
+    "status:object times:array",
 )
 _WATCH: Final = outline(
-    {"name": "string", "below": "number", "frames": "array", "next_first": "integer"}
-    | {"over": "boolean", "state": "string", "reason": _TEXT}
+    "name:string below:number frames:array next_first:integer over:boolean state:string reason:string?"
 )
 _REPORT: Final = outline(
-    {"version": "string", "frames": "array", "acuity": "object", "report": "string"}
-    | {"pooled_metrics": "object"},
-    {"fps": _NUMBER, "frames_omitted": "object", "aggregate_metrics": "object"},
+    "version:string frames:array acuity:object report:string pooled_metrics:object",
+    "fps:number? frames_omitted,aggregate_metrics:object",
 )

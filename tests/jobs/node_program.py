@@ -9,7 +9,7 @@ import asyncio
 import sys
 from pathlib import Path
 
-from acuity.agents.standalone.node_jobs import NodeJobs
+from acuity.jobs.node_jobs import NodeJobs
 from acuity.jobs.service import Jobs
 from job_helpers import config, spec
 from longwire.cluster.redis_link import open_redis

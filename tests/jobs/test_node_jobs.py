@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from acuity.agents.standalone.node_jobs import NodeJobs
 from acuity.errors import JobCancelled, JobError
+from acuity.jobs.node_jobs import NodeJobs
 from acuity.jobs.service import Jobs
 from job_helpers import PATIENCE, Changes, Heard, Running, config, spec
 from longwire.cluster.redis_link import RedisLink, open_redis
@@ -36,7 +36,7 @@ def server() -> Iterator[RedisServer]:
 
 @pytest.fixture(autouse=True)
 def _workers_find_the_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2] / "jobs"), prepend=os.pathsep)
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent), prepend=os.pathsep)
 
 
 @asynccontextmanager

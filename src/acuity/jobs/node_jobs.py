@@ -52,17 +52,17 @@ _T = TypeVar("_T")
 
 
 class NodeJobs:
-    """The jobs of a cluster, as one process of a node sees them."""
+    """The jobs of a cluster, as one process of a node sees them.
+
+    Methods that wait raise JobError if Redis doesn't answer.
+    """
 
     def __init__(
         self, link: RedisLink, *, max_result: int = MAX_RESULT, beat: float = _BEAT, alive: float = _ALIVE
     ) -> None:
         """`alive` is how many seconds a sign of life lasts, `beat` is how often one is given."""
-        self.node = link.node
-        self._link = link
-        self._max_result = max_result
-        self._beat = beat
-        self._alive = alive
+        self.node = link.node  # this node's label: ids of its jobs begin with it and a hyphen
+        self._link, self._max_result, self._beat, self._alive = link, max_result, beat, alive
         self._process = secrets.token_hex(8)
         self._untold: dict[str, tuple[Job, str | None]] = {}  # the newest of each job
         self._unfinished: dict[str, Job] = {}  # as they were told
@@ -76,6 +76,7 @@ class NodeJobs:
         self._on_change: Callable[[Job], None] = _nobody
 
     def begin(self, on_cancel: Callable[[str], None], on_change: Callable[[Job], None]) -> None:
+        """Follow the other nodes: calls back for jobs that they cancel, and for changes of their jobs."""
         self._on_cancel, self._on_change = on_cancel, on_change
         self._undo = [
             self._link.subscribe(_CANCELS, self._asked_to_cancel),
@@ -85,6 +86,7 @@ class NodeJobs:
         self._telling = asyncio.get_running_loop().create_task(self._tell_all(), name="jobs of this node")
 
     async def end(self) -> None:
+        """Tell other nodes the last changes, and stop following theirs. May be called again."""
         for undo in self._undo:
             undo()
         self._undo = []
@@ -99,6 +101,7 @@ class NodeJobs:
                 await self._link.call("DEL", self._link.key("jobs", self._process))
 
     def tell(self, job: Job, document: str | None = None) -> None:
+        """Let other nodes know a job of this process, and its result; nothing waits."""
         before = self._untold.pop(job.id, None)
         if document is None and before is not None:
             document = before[1]
@@ -112,6 +115,7 @@ class NodeJobs:
         self._more.set()
 
     async def told(self, id: str) -> None:
+        """Wait until other nodes know a job of this process, for a moment at most."""
         with suppress(TimeoutError):
             async with asyncio.timeout(_SOON):
                 while id in self._untold and self._link.healthy:
@@ -119,10 +123,12 @@ class NodeJobs:
                     await self._some_told.wait()
 
     async def get(self, id: str) -> Job | None:
+        """A job of another node; one whose process is dead is interrupted."""
         found = await self._asked(id, self._snapshots([id]))
         return found[0] if found else None
 
     async def document(self, id: str) -> str | None:
+        """The result of a job of another node as JSON text."""
         packed = await self._asked(id, self._link.call("GET", self._link.key("result", id)))
         if packed is None:
             raise JobError(
@@ -135,6 +141,7 @@ class NodeJobs:
             raise JobError(f"the result of job '{id}' is damaged: ask the node that ran it") from None
 
     async def list(self) -> builtins.list[Job]:
+        """The newest jobs of other nodes, newest first."""
         names = await self._asked("", self._link.call("ZREVRANGE", self._link.key("jobs"), 0, _LISTED - 1))
         ids = [name.decode("utf-8", "replace") for name in names]
         mine = f"{self.node}-"
