@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -23,6 +24,8 @@ from typescript_clients import call_wrongly
 from typescript_resuming import resume_after_kill, resume_at_other_node
 
 BUILD: Final = Path(__file__).parents[3] / "build" / "conformance"
+
+ERAS: Final = ("2025-11-25", "2026-07-28")
 
 # Scenarios of the suite that the suite itself does not run yet.
 NOT_RUN: Final = frozenset({"tasks-status-notifications"})
@@ -60,13 +63,10 @@ def main() -> int:
     tools.install()
     logs = BUILD / "logs"
     logs.mkdir(parents=True, exist_ok=True)
-    with fixtures(logs / "fixtures.log") as url:
-        older = run_suite(tools, url, "2025-11-25", BUILD / "results" / "2025-11-25")
-        newer = run_suite(tools, url, "2026-07-28", BUILD / "results" / "2026-07-28")
-    with fixtures(logs / "worker.log", "--behind") as url:
-        older_behind = run_suite(tools, url, "2025-11-25", BUILD / "results" / "2025-11-25-worker")
-        newer_behind = run_suite(tools, url, "2026-07-28", BUILD / "results" / "2026-07-28-worker")
-    legs = [*legs_of(older, newer), *legs_of(older_behind, newer_behind, ", behind a worker")]
+    places = {"fixtures": (), "worker": ("--behind",)}
+    with ThreadPoolExecutor() as pool:  # the suite waits more than it computes
+        direct, behind = pool.map(lambda place: _both_eras(tools, logs, place, *places[place]), places)
+    legs = [*legs_of(direct), *legs_of(behind, ", behind a worker")]
     print("\n".join(f"{name} {version}" for name, version in PROGRAMS.values()))
     for leg in legs:
         print(leg.row())
@@ -74,15 +74,22 @@ def main() -> int:
             if not scenario.passed:
                 print(f"     {scenario.name}", *scenario.problems, sep="\n       ")
     crashed = False
-    for log in (logs / "fixtures.log", logs / "worker.log"):
+    for log in (logs / f"{place}.log" for place in places):
         if "Traceback" in log.read_text():
             crashed = True
             print(f"FAIL the fixture server logged an exception: see {log}")
     return 0 if call(tools, logs) and all(leg.ok for leg in legs) and not crashed else 1
 
 
-def legs_of(older: Sequence[Scenario], newer: Sequence[Scenario], where: str = "") -> list[Leg]:
+def _both_eras(tools: NodeTools, logs: Path, place: str, *options: str) -> list[list[Scenario]]:
+    """What the suite finds at a fixture server of its own."""
+    with fixtures(logs / f"{place}.log", *options) as url:
+        return [run_suite(tools, url, era, BUILD / "results" / f"{era}-{place}") for era in ERAS]
+
+
+def legs_of(eras: Sequence[Sequence[Scenario]], where: str = "") -> list[Leg]:
     """The parts of the suite at both eras."""
+    older, newer = eras
     tasks = [scenario for scenario in newer if scenario.name.startswith("tasks-")]
     return [
         Leg(f"protocol 2025-11-25{where}", older, 33, 84),
