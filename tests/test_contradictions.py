@@ -158,7 +158,18 @@ def line(front: Front, name: str) -> list[str]:
     return [word for key, value in settings.items() for word in (f"--{front.name(key)}", str(value))]
 
 
-@pytest.mark.parametrize("name", CASES)
+# One for each set of remedies: how they are spelled is what differs between the ways in.
+SPELLED = [
+    "an offset longer than the clip",
+    "two unrelated films",
+    "two rules for pairing",
+    "scaling and no scaling",
+    "a crop beyond the picture",
+    "a crop that is none",
+]
+
+
+@pytest.mark.parametrize("name", SPELLED)
 def test_acuity_score(name: str, folder: Path, capsys: Capture) -> None:
     ref, dis, settings, *_ = CASES[name]
     code = acuity_command(["score", str(folder / ref), str(folder / dis), *line(ACUITY, name)])
@@ -169,7 +180,7 @@ def test_acuity_score(name: str, folder: Path, capsys: Capture) -> None:
     check(sentences[0], name, ACUITY.spell)
 
 
-@pytest.mark.parametrize("name", [name for name, case in CASES.items() if set(case[2]) <= {*VMAF.settings}])
+@pytest.mark.parametrize("name", [name for name in SPELLED if set(CASES[name][2]) <= {*VMAF.settings}])
 def test_vmaf(name: str, folder: Path, capsys: Capture) -> None:
     ref, dis, *_ = CASES[name]
     code = vmaf_command(["-r", str(folder / ref), "-d", str(folder / dis), *line(VMAF, name)])
@@ -187,7 +198,8 @@ def test_python(name: str, folder: Path) -> None:
 
 
 def test_the_tool_for_encoded_files(folder: Path) -> None:
-    for name, (ref, dis, settings, *_) in CASES.items():
+    for name in SPELLED:
+        ref, dis, settings, *_ = CASES[name]
         paths = {"reference_encoded": str(folder / ref), "distorted_encoded": str(folder / dis)}
         given = {ENCODED.name(setting): value for setting, value in settings.items()}
         found = ask_once(folder, "vmaf_score_encoded", **paths, **given)

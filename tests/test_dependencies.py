@@ -59,8 +59,7 @@ def _declared(requirements: Iterable[str]) -> dict[str, str]:
 
 def _imported(paths: Iterable[Path]) -> Iterator[tuple[str, Path]]:
     """Packages of others that files import, lazily too."""
-    helpers = {path.stem for folder in FOLDERS for path in (ROOT / folder).rglob("*.py")}
-    own = {"acuity", "longwire", *helpers}
+    own = {"acuity", "longwire", *_helpers()}
     for path in paths:
         for node, _ in import_statements(path):
             modules = [name.name for name in node.names] if isinstance(node, ast.Import) else []
@@ -70,6 +69,11 @@ def _imported(paths: Iterable[Path]) -> Iterator[tuple[str, Path]]:
                 package = module.split(".")[0]
                 if package not in sys.stdlib_module_names and package not in own:
                     yield package, path
+
+
+@functools.cache
+def _helpers() -> set[str]:
+    return {path.stem for folder in FOLDERS for path in (ROOT / folder).rglob("*.py")}
 
 
 @functools.cache

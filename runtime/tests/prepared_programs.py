@@ -14,6 +14,7 @@ import fcntl
 import functools
 import gc
 import importlib
+import itertools
 import json
 import os
 import runpy
@@ -96,6 +97,7 @@ class Program:
                 "environment": dict(os.environ) if env is None else env,
                 "folder": str(cwd or Path.cwd()),
                 "session": start_new_session,
+                "descriptors": [*range(3 + len(descriptors))],
             }
             self._told = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
             self._told.connect(address())
@@ -180,9 +182,11 @@ def prepare() -> tuple[subprocess.Popen[bytes], str]:
     """Start the process that is forked, and don't wait for it."""
     folder = tempfile.mkdtemp(prefix="prepared-")
     path = f"{folder}/socket"
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    path_there = os.pathsep.join(filter(None, sys.path))
+    # No threads of numpy's: only the one that forks is there afterwards.
+    environment = {**os.environ, "PYTHONPATH": path_there, "OPENBLAS_NUM_THREADS": "1"}
     process = subprocess.Popen(
-        [sys.executable, __file__, path],
+        [sys.executable, __file__, path, *PRELOADED],
         env=environment,
         stdin=subprocess.PIPE,  # whose end is this process's
         stdout=subprocess.PIPE,
@@ -199,12 +203,12 @@ def prepare() -> tuple[subprocess.Popen[bytes], str]:
 # ---- the process that is forked -----------------------------------------------------------------
 
 
-def _prepare(path: str) -> Callable[[], None] | None:
+def _prepare(path: str, preloaded: Sequence[str]) -> Callable[[], None] | None:
     """Wait for requests until the tests end; what a forked process gets is its program."""
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     listener.bind(path)
     listener.listen(64)
-    for name in PRELOADED:
+    for name in preloaded:
         importlib.import_module(name)
     gc.collect()
     gc.freeze()
@@ -232,7 +236,8 @@ def _prepare(path: str) -> Callable[[], None] | None:
                 running[process := os.pidfd_open(pid)] = pid, asking
                 waiting.register(process, selectors.EVENT_READ)
                 waiting.register(asking, selectors.EVENT_READ, process)
-                asking.send(json.dumps(pid).encode())
+                with contextlib.suppress(OSError):  # who asked was killed
+                    asking.send(json.dumps(pid).encode())
             elif found.data is None:
                 pid, asking = running.pop(found.fd)
                 waiting.unregister(found.fd)
@@ -245,30 +250,38 @@ def _prepare(path: str) -> Callable[[], None] | None:
                 asking.close()
             else:  # who asked has gone
                 waiting.unregister(found.fileobj)
-                os.kill(running[found.data][0], signal.SIGKILL)
+                pid = running[found.data][0]
+                (os.killpg if os.getsid(pid) == pid else os.kill)(pid, signal.SIGKILL)
 
 
 def _become(request: dict[str, Any], descriptors: Sequence[int]) -> Callable[[], None]:
     """Make a forked process what a started one would be."""
-    aside = [fcntl.fcntl(descriptor, fcntl.F_DUPFD, _HIGHEST) for descriptor in descriptors]
-    for number, descriptor in enumerate(aside):
-        os.dup2(descriptor, number)
-    os.closerange(len(descriptors), os.sysconf("SC_OPEN_MAX"))
+    numbers = request["descriptors"]
+    highest = numbers[-1] + 1
+    aside = [fcntl.fcntl(descriptor, fcntl.F_DUPFD, highest) for descriptor in descriptors]
+    for number in range(highest):
+        if number in numbers:
+            os.dup2(aside[numbers.index(number)], number)
+        else:
+            os.closerange(number, number + 1)
+    os.closerange(highest, os.sysconf("SC_OPEN_MAX"))
     os.chdir(request["folder"])
     if request["session"]:
         os.setsid()
     os.environ.clear()
     os.environ.update(request["environment"])
     searched = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
-    sys.path[1:1] = [folder for folder in searched if folder not in sys.path]
+    sys.path[:1] = [folder for folder in searched if folder not in sys.path]
     arguments = request["arguments"]
-    if arguments[0] == "-u":
-        arguments = arguments[1:]
+    flags = set(itertools.takewhile({"-u", "-P"}.__contains__, arguments))
+    arguments = arguments[len(flags) :]
+    if "-u" in flags or os.environ.get("PYTHONUNBUFFERED"):
         for stream in (sys.stdout, sys.stderr):
             stream.reconfigure(write_through=True)
     kind = arguments[0]
     sys.argv = arguments[1:] if kind == "-m" else ["-c", *arguments[2:]] if kind == "-c" else arguments
-    sys.path[0] = {"-m": request["folder"], "-c": ""}.get(kind, str(Path(kind).parent))
+    if "-P" not in flags:
+        sys.path.insert(0, {"-m": request["folder"], "-c": ""}.get(kind, str(Path(kind).parent)))
     if kind == "-m":
         return lambda: _run_module(sys.argv[0])
     if kind == "-c":
@@ -284,6 +297,6 @@ def _run_module(name: str) -> None:
 
 
 if __name__ == "__main__":
-    forked = _prepare(sys.argv[1])
+    forked = _prepare(sys.argv[1], sys.argv[2:])
     if forked is not None:
         forked()

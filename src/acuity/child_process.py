@@ -26,6 +26,8 @@ from typing import Any, BinaryIO, Final, TypeAlias, cast
 LENGTH: Final = struct.Struct("<I")
 MESSAGE: Final = struct.Struct("<cI")  # kind, bytes that follow
 
+# Runs a module. -P: don't import a numpy.py from the folder where this process was started.
+PYTHON: Final = [sys.executable, "-P", "-m"]
 _PIPE_BYTES: Final = 1 << 20
 _WATCH: Final = 0.5  # seconds between two looks at whether the parent is there
 
@@ -39,8 +41,7 @@ class ChildProcess:
         """`environment`: variables that it has besides those of this process; `files`: descriptors that it
         inherits. Raises OSError."""
         self.child = subprocess.Popen(
-            # -P: don't import a numpy.py from the folder where this process was started.
-            [sys.executable, "-P", "-m", module],
+            [*PYTHON, module],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

@@ -20,6 +20,7 @@ from longwire.guard.access import Access
 from longwire.server.serve import Stop, serve
 from moving_pictures import HEIGHT, WIDTH, luma
 from prepared_programs import Program, starter
+from prepared_workers import serving
 from served_program import SECONDS as SECONDS
 from served_program import ServedProgram, left_clean
 from transport_bench import LOCAL
@@ -71,7 +72,7 @@ class ProductServer(ServedProgram):
 
     def __init__(self, folder: Path, *arguments: str, by: Callable[..., Program] = Program) -> None:
         self.folder = folder
-        super().__init__([*COMMAND, *arguments], environment(folder), by)
+        super().__init__(serving(*arguments), environment(folder), by)
 
 
 @contextmanager
@@ -96,7 +97,7 @@ def everywhere(folder: Path, by: Callable[..., Program] = Program) -> Iterator[P
 
 def stdio(folder: Path, era: str, *arguments: str) -> Client:
     """A client with a server of its own."""
-    command, *rest = [*starter(), *COMMAND[1:], *arguments]
+    command, *rest = [*starter(), *serving(*arguments)[1:]]
     return Client(
         stdio_client(StdioServerParameters(command=command, args=rest, env=environment(folder))), mode=era
     )

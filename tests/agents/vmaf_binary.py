@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
+import shlex
 from pathlib import Path
 
 import acuity
+from prepared_programs import starter
 
 _SCRIPT = """\
-#!{python}
 import sys
 sys.path.insert(0, {home!r})
 argv = sys.argv[1:]
@@ -34,6 +34,8 @@ def make_binary(folder: Path, failure: str = "", help: str = HELP) -> str:
     """An executable that advertises cuda and sycl beside the CPU; scoring may fail with a message."""
     path = folder / "vmaf"
     home = str(Path(acuity.__file__).resolve().parents[1])
-    path.write_text(_SCRIPT.format(python=sys.executable, home=home, help=help, failure=failure))
+    script = path.with_suffix(".py")
+    script.write_text(_SCRIPT.format(home=home, help=help, failure=failure))
+    path.write_text(f'#!/bin/sh\nexec {shlex.join([*starter(), str(script)])} "$@"\n')
     path.chmod(0o755)
     return str(path)

@@ -34,6 +34,7 @@ from acuity.errors import (
 from acuity.measure import BoundarySnapshot, Measurement
 from acuity.scoring.run import AttachCallback
 from cli_helpers import FRAMES, Cli, Ran, environment, moving, y4m
+from prepared_programs import starter
 
 
 def raising(error: BaseException) -> Callable[[], int]:
@@ -91,8 +92,10 @@ def test_codes_of_libvmaf(capsys: pytest.CaptureFixture[str], error: Exception, 
     assert capsys.readouterr().err.startswith(f"vmaf: {error}\n")
 
 
-@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&-", "<&- >&- 2>&-"])
-@pytest.mark.parametrize("module", ["vmaf", "main"])
+@pytest.mark.parametrize(
+    ("module", "closed"),
+    [("main", ">&-"), ("main", "2>&-"), ("vmaf", "<&-"), ("main", "<&- >&- 2>&-"), ("vmaf", "<&- >&- 2>&-")],
+)
 def test_streams_that_were_closed_before(module: str, closed: str, clips: Path, tmp_path: Path) -> None:
     """Nothing that is opened may get the place of standard output and be written into."""
     ref, dis, out = clips / "ref.y4m", clips / "dis.y4m", tmp_path / "out.csv"
@@ -107,7 +110,7 @@ def test_streams_that_were_closed_before(module: str, closed: str, clips: Path, 
 
 @pytest.mark.parametrize(
     ("module", "line"),
-    [("main", ["features", "--json"]), ("main", ["models", "--json"]), ("vmaf", ["--help"])],
+    [("main", ["features", "--json"]), ("vmaf", ["--help"])],
 )
 def test_a_reader_that_goes_away(module: str, line: list[str]) -> None:
     read_end, write_end = os.pipe()
@@ -187,8 +190,10 @@ def test_acuity_keeps_the_frames_done(killed: Killed, tmp_path: Path, number: in
     assert list(tmp_path.iterdir()) == [out]
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-@pytest.mark.parametrize("format", ["xml", "json", "csv", "sub"])
+@pytest.mark.parametrize(
+    ("format", "number", "code"),
+    [("xml", signal.SIGINT, 130), ("json", signal.SIGTERM, 143), ("csv", signal.SIGINT, 130)],
+)
 def test_vmaf_keeps_them_too(killed: Killed, tmp_path: Path, format: str, number: int, code: int) -> None:
     out = tmp_path / "out"
     ran = killed("vmaf", "-q", f"--{format}", "-o", str(out), number=number)
@@ -229,7 +234,7 @@ def test_a_second_signal_ends_at_once(
 def test_going_on_gives_the_whole_report(killed: Killed, tmp_path: Path, options: list[str]) -> None:
     whole, part = tmp_path / "whole.json", tmp_path / "part.json"
     assert killed("acuity", *options, "-o", str(whole), after=None).code == 0
-    for after in range(1, FRAMES - 1):
+    for after in (1, FRAMES - 2):
         assert killed("acuity", *options, "-o", str(part), after=after).code == 130
         ran = killed("acuity", *options, "--resume", str(part), after=None)  # completes the file itself
         assert ran.code == 0
@@ -260,8 +265,9 @@ def test_refusals_in_the_commands_own_words(
 # ---- as processes -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("module", ["vmaf", "main"])
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, -signal.SIGTERM)])
+@pytest.mark.parametrize(
+    ("module", "number", "code"), [("vmaf", signal.SIGINT, 130), ("main", signal.SIGTERM, -signal.SIGTERM)]
+)
 def test_before_the_first_frame_a_signal_ends_it(
     module: str, number: signal.Signals, code: int, clips: Path, tmp_path: Path
 ) -> None:
@@ -272,7 +278,7 @@ def test_before_the_first_frame_a_signal_ends_it(
         ["-r", str(pipe), "-d", dis, "-o", out] if module == "vmaf" else ["score", str(pipe), dis, "-o", out]
     )
     process = subprocess.Popen(
-        [sys.executable, "-m", f"acuity.cli.{module}", *line],
+        [*starter(), "-m", f"acuity.cli.{module}", *line],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,6 +16,7 @@ import acuity
 from acuity.measure import BoundarySnapshot, Measurement
 from acuity.scoring.run import AttachCallback
 from cli_helpers import HEIGHT, WIDTH, Cli, Ran, Runner, encode, environment, moving, y4m
+from prepared_programs import starter
 from small_model import OVERFLOWING, small_document
 from web_server import serving
 
@@ -79,7 +79,7 @@ def test_a_container_by_pipe_has_the_file_s_score(folder: Path, tmp_path: Path, 
         ("main", ["score", str(folder / "ref.mkv"), "-", "--json"]),
         ("vmaf", ["-r", str(folder / "ref.mkv"), "-d", "-", "--json", "-o", "-", "--precision", "max"]),
     ):
-        argv = [sys.executable, "-m", f"acuity.cli.{module}", *line]
+        argv = [*starter(), "-m", f"acuity.cli.{module}", *line]
         with path.open("rb") as file:
             writer = subprocess.Popen(["cat"], stdin=file, stdout=subprocess.PIPE)
         ran = subprocess.run(

@@ -6,7 +6,6 @@ import json
 import os
 import pty
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ from acuity.models.choose import VIEWINGS, models_for_viewing
 from acuity.scoring.report import SCHEMA
 from acuity.video.readers.open import open_video
 from cli_helpers import FRAMES, HEIGHT, WIDTH, Cli, encode, environment, moving, y4m
+from prepared_programs import starter
 from small_model import SVM_TEXT, small_document
 
 
@@ -128,7 +128,7 @@ def test_progress_on_a_terminal(module: str, clips: Path) -> None:
     line = {"vmaf": ["-r", ref, "-d", dis], "main": ["score", ref, dis]}[module]
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
-        [sys.executable, "-m", f"acuity.cli.{module}", *line],
+        [*starter(), "-m", f"acuity.cli.{module}", *line],
         stdout=subprocess.PIPE,
         stderr=theirs,
         env={**environment(), "TERM": "xterm", "COLUMNS": "100"},

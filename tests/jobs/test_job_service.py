@@ -13,6 +13,8 @@ from acuity.errors import JobError, JobFailed, QueueFull
 from acuity.jobs.service import Job, JobOutcome, Jobs
 from job_helpers import PATIENCE, Gate, Running, config, spec, with_jobs
 
+pytestmark = pytest.mark.usefixtures("prepared_workers")
+
 
 @pytest.fixture
 def gate(tmp_path: Path) -> Gate:

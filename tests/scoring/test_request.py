@@ -269,29 +269,24 @@ def clip(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     return raw(tmp_path / str(request.param))
 
 
-@pytest.mark.parametrize(
-    ("tool", "remedy"),
-    [
-        ("vmaf_score", "pass width= and height="),
-        (
-            "vmaf_score_encoded",
-            "score the pair with vmaf_score, which takes width, height, pixfmt and bitdepth",
-        ),
-        ("compute_vmaf", "give width, height, pixel_format and bitdepth"),
-    ],
-)
-def test_remedies_travel_from_a_worker(clip: Path, tool: str, remedy: str) -> None:
+@pytest.mark.usefixtures("prepared_workers")
+def test_remedies_travel_from_a_worker(clip: Path) -> None:
     request = Request(str(clip), str(clip), guess=True)
     config = JobsConfig(workers=1, queue=4, time_limit=PATIENCE, kept=9, data=None)
+    remedies = {
+        "vmaf_score": "pass width= and height=",
+        "vmaf_score_encoded": "score the pair with vmaf_score, which takes width, height, pixfmt "
+        "and bitdepth",
+        "compute_vmaf": "give width, height, pixel_format and bitdepth",
+    }
 
     async def main() -> None:
         async with Jobs(config) as jobs:
-            spec = JobSpec("score", score_payload(request), tool, "a score")
-            said = f"'{clip}' is raw video and its name gives no size: {remedy}"
-            with pytest.raises(JobFailed) as caught:
-                await jobs.run(spec, client="a")
-            assert str(caught.value) == said
-            found, _ = await jobs.list()
-            assert found[0].error == said
+            for tool, remedy in remedies.items():
+                said = f"'{clip}' is raw video and its name gives no size: {remedy}"
+                with pytest.raises(JobFailed) as caught:
+                    await jobs.run(JobSpec("score", score_payload(request), tool, "a score"), client="a")
+                found, _ = await jobs.list()
+                assert str(caught.value) == found[0].error == said
 
     asyncio.run(asyncio.wait_for(main(), PATIENCE))

@@ -80,7 +80,7 @@ def test_going_on_after_any_frame(name: str, pair: tuple[str, str], tmp_path: Pa
     whole = run(request)
     length = whole.input["pairs"]
     wanted = texts(whole)
-    for stop in range(1, length):
+    for stop in range(1, length) if name in ("plain", "subsample") else (2, length - 1):
         part = run(request, stop)
         assert part.partial is not None
         assert part.partial.to_document() == {"frames": stop, "of": length, "why": "interrupted"}
@@ -136,9 +136,14 @@ def test_speed_is_of_the_frames_that_were_computed(pair: tuple[str, str], tmp_pa
     assert report.speed == pytest.approx(1 / report.seconds)
 
 
+@pytest.fixture(scope="module")
+def part(pair: tuple[str, str]) -> ScoreReport:
+    return run(Request(*pair, subsample=2), 4)
+
+
 @pytest.fixture
-def saved(pair: tuple[str, str], tmp_path: Path) -> str:
-    return save(run(Request(*pair, subsample=2), 4), tmp_path / "part.json")
+def saved(part: ScoreReport, tmp_path: Path) -> str:
+    return save(part, tmp_path / "part.json")
 
 
 def refused(request: Request) -> str:
@@ -161,10 +166,10 @@ def refused(request: Request) -> str:
     ],
 )
 def test_reports_without_a_checkpoint(
-    pair: tuple[str, str], tmp_path: Path, changes: dict[str, Any], said: str
+    pair: tuple[str, str], part: ScoreReport, tmp_path: Path, changes: dict[str, Any], said: str
 ) -> None:
-    saved = save(run(Request(*pair), 4), tmp_path / "part.json", **changes)
-    assert said in refused(Request(*pair, resume=saved))
+    saved = save(part, tmp_path / "part.json", **changes)
+    assert said in refused(Request(*pair, subsample=2, resume=saved))
 
 
 @pytest.mark.parametrize(
@@ -212,13 +217,12 @@ def test_options_that_change_no_figure(pair: tuple[str, str], saved: str) -> Non
 Change = Callable[[bytes], bytes]
 
 
-@pytest.mark.parametrize("which", ["reference", "distorted"])
 @pytest.mark.parametrize(
-    "change",
+    ("which", "change"),
     [
-        lambda content: content + b"\0",
-        lambda content: content[:-1] + bytes([content[-1] ^ 1]),
-        lambda content: content[: len(content) // 2] + b"?" + content[len(content) // 2 + 1 :],
+        ("reference", lambda content: content + b"\0"),
+        ("distorted", lambda content: content[:-1] + bytes([content[-1] ^ 1])),
+        ("reference", lambda content: content[: len(content) // 2] + b"?" + content[len(content) // 2 + 1 :]),
     ],
 )
 def test_other_files(pair: tuple[str, str], saved: str, tmp_path: Path, which: str, change: Change) -> None:

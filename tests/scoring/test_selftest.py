@@ -23,6 +23,7 @@ from acuity.scoring.selftest import (
     measure,
     read_golden,
 )
+from acuity.video.picture import Picture
 from emulated_card import needs_compiler
 from fake_cuda import emulated_card
 from golden_digits import expected, made
@@ -30,6 +31,11 @@ from off_device import OffDevice
 
 CPU = Engine("cpu", [CpuDevice()])
 GOLDEN = {entry.name: entry for entry in read_golden()}
+
+
+@pytest.fixture(scope="module")
+def pairs() -> list[tuple[Picture, Picture]]:
+    return MadeClip(229, 181, "444", 8).pairs()[:2]
 
 
 @pytest.fixture
@@ -65,8 +71,9 @@ def test_one_extractor_is_made_anew_alone_and_without_libvmaf_only_if_that_lacks
 
 
 @pytest.mark.parametrize("name", [name for name, entry in GOLDEN.items() if entry.kind == "extractor"])
-def test_every_figure_of_an_extractor_has_golden_digits(name: str) -> None:
-    pairs = MadeClip(229, 181, "444", 8).pairs()[:2]
+def test_every_figure_of_an_extractor_has_golden_digits(
+    name: str, pairs: list[tuple[Picture, Picture]]
+) -> None:
     assert set(measure(pairs, [name], [], CPU.devices)) == set(GOLDEN[name].figures)
 
 

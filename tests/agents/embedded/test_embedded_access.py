@@ -1,16 +1,14 @@
-"""Who gets in: tokens, users, names, and connections that say nothing; and the paths beside the stream."""
+"""Who gets in: tokens, users and names; and the paths beside the stream."""
 
 from __future__ import annotations
 
 import http.client
 import json
 import os
-import select
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -126,27 +124,6 @@ def test_another_user_is_not_let_in(tmp_path: Path) -> None:
         assert "for the user who runs the measurement" in answer["error"]["message"]
         with connected(place) as client:
             assert client.call("vmaf.status")["state"] == "waiting"
-
-
-# ---- half-open connections --------------------------------------------------------------------
-
-
-@PORTS
-def test_connections_that_say_nothing_keep_nobody_out(transport: str) -> None:
-    most = 4
-    with served(transport, EmbeddedConfig(connections=most)) as address, ExitStack() as stack:
-        silent = [
-            stack.enter_context(socket.create_connection((address.host, address.port), PATIENCE))
-            for _ in range(10 * most)
-        ]
-        silent[0].sendall(b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\n")  # a head without its end
-        look = select.poll()
-        for client in silent:
-            look.register(client, select.POLLIN)
-        while len(look.poll(0)) < len(silent) - most:  # those that were closed again
-            assert look.poll(PATIENCE * 1000), "they are all kept"
-        assert ask(address, "POST", path(address), STATUS)[0] == 200
-        assert len(look.poll(0)) <= len(silent) - most + 1  # the youngest stay
 
 
 # ---- paths ------------------------------------------------------------------------------------

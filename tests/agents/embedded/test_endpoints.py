@@ -59,18 +59,6 @@ async def test_requests_sent_along_with_the_handshake_are_served_at_its_version(
         assert (bench.slow, bench.quick) == (1, 1)
 
 
-async def test_an_id_in_flight_is_refused_even_where_the_answer_would_be_quick(tmp_path: Path) -> None:
-    async with at_socket(tmp_path) as (bench, client):
-        await client.send(call(7, "wait"))
-        await bench.started.reaches()
-        for number in (7, "7"):
-            refused = await client.ask(call(number, "vmaf.status"))
-            assert (refused["error"]["code"], refused["id"]) == (-32600, None)
-        bench.release.set()
-        assert (await client.receive())["id"] == 7
-        assert (await client.ask(call(7, "vmaf.status")))["id"] == 7
-
-
 async def test_who_sends_no_more_but_reads_gets_its_answer_however_long_it_takes(tmp_path: Path) -> None:
     """As `echo … | socat - UNIX:…` does."""
     async with at_socket(tmp_path) as (bench, client):

@@ -20,9 +20,8 @@ from mcp.server.subscriptions import InMemorySubscriptionBus, ResourceUpdated, S
 
 from acuity.agents.embedded.resources import REPORT, SCORES, STATUS, TABLE
 from acuity.agents.embedded.subscriptions import NotificationMeta, Subscriber, UpdatePublisher
-from embedded_client import connected, hosted
+from embedded_client import hosted
 from live_ground import ERAS, MODEL, SECONDS, playing
-from moving_pictures import pair
 
 pytestmark = pytest.mark.filterwarnings("ignore::mcp.MCPDeprecationWarning")
 
@@ -262,13 +261,3 @@ def test_a_lone_request_cannot_subscribe_over_http(tmp_path: Path) -> None:
         request = {"jsonrpc": "2.0", "id": 1, "method": "resources/subscribe", "params": {"uri": SCORES}}
         answer = httpx2.post(server.start_sse().url, json=request, timeout=SECONDS).json()
         assert "nothing can be told over this connection" in answer["error"]["message"]
-
-
-def test_a_lone_line_can_subscribe_over_a_socket(tmp_path: Path) -> None:
-    with hosted(tmp_path, MODEL) as (measurement, _), connected(tmp_path / "s") as client:
-        assert client.ask("resources/subscribe", uri=SCORES + FAST)["result"] == {}
-        measurement.add(*pair(0))
-        told = client.receive()
-        assert told is not None
-        assert (told["method"], told["params"]["uri"]) == ("notifications/resources/updated", SCORES + FAST)
-        assert told["params"]["_meta"]["acuity/measurement"]["frames_read"] == 1

@@ -84,8 +84,9 @@ async def test_some_frames_of_a_report() -> None:
             assert "write ?frames=0-499" in await refused(client, f"acuity://reports/job-1?{query}")
 
 
-@pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])
-@pytest.mark.parametrize(("suffix", "mime_type"), [("", "application/json"), (".csv", "text/csv")])
+@pytest.mark.parametrize(
+    ("mode", "suffix", "mime_type"), [("legacy", "", "application/json"), ("2026-07-28", ".csv", "text/csv")]
+)
 async def test_a_report_that_is_too_long_for_a_message(mode: str, suffix: str, mime_type: str) -> None:
     async with playing(mode) as (jobs, client):
         metrics = {f"feature_{number}": number / 7 for number in range(20)}

@@ -76,14 +76,14 @@ def test_a_part_of_the_film_is_said_by_every_tool(folder: Path) -> None:
 
 
 def test_how_it_is_watched_and_other_metrics_can_be_asked_for(folder: Path) -> None:
-    source = str(folder / "clip.y4m")
-    phone = ask(folder, "run_search", src=source, target_vmaf=60, viewing="phone", **FAST)
+    asked = {"src": str(folder / "clip.y4m"), "duration": 0.1, **FAST}
+    phone = ask(folder, "run_search", target_vmaf=60, viewing="phone", **asked)
     assert phone["model"] == "vmaf_v1.0.16_5d0h"
     for tool in ("run_search", "run_compare", "run_tune_per_shot"):
         extra = {"encoders": "libx264"} if tool == "run_compare" else {}
-        found = ask(folder, tool, src=source, metric="psnr", target=30, **extra, **FAST)
+        found = ask(folder, tool, metric="psnr", target=30, **extra, **asked)
         assert "error" not in found or found["error"] is None
-    displayed = ask(folder, "run_search", src=source, target_vmaf=60, display="1080p", **FAST)
+    displayed = ask(folder, "run_search", target_vmaf=60, display="1080p", **asked)
     assert not [note for note in displayed["notes"] if "display" in note]
 
 

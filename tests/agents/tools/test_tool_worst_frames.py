@@ -327,7 +327,8 @@ def test_cancelling_ends_the_model_and_leaves_no_folder(
     with_server(tmp_path, scenario, vlm_model=str(model))
 
 
-def test_display_viewing_and_crop_are_those_of_a_score(room: Path, pair: dict[str, Any]) -> None:
+def test_display_viewing_and_crop_are_those_of_a_score(tmp_path: Path) -> None:
+    pair = write_pair(tmp_path, 2)
     asked: list[dict[str, Any]] = [
         {"viewing": "phone"},
         {"display": "1080p"},
@@ -338,7 +339,7 @@ def test_display_viewing_and_crop_are_those_of_a_score(room: Path, pair: dict[st
         return [await client.call_tool(TOOL, {**pair, "images": [], "n": 1, **option}) for option in asked]
 
     raw = {"width": WIDTH, "height": HEIGHT, "pixel_format": "420", "bitdepth": 8}
-    for option, result in zip(asked, with_server(room, scenario), strict=True):
+    for option, result in zip(asked, with_server(tmp_path, scenario), strict=True):
         model = {} if "viewing" in option else {"model": "vmaf_v0.6.1"}
         expected = acuity.score(pair["ref"], pair["dis"], **raw, **model, **option)
         assert document_of(result)["score"] == pytest.approx(expected.score, abs=1e-6)

@@ -21,6 +21,8 @@ from acuity.cli.tune.shared import TuneProgress
 from acuity.tune.progress import Progress
 from tune_clips import write_y4m
 
+pytestmark = pytest.mark.usefixtures("prepared_workers")
+
 FAST = ("--preset", "ultrafast", "-q")
 LADDER = ("--resolutions", "160x96,80x48", "--target-vmafs", "75,40", *FAST)
 

@@ -25,6 +25,8 @@ from longwire.work import JobSpec, Progress
 from scoring_clips import FRAMES, HEIGHT, WIDTH, container, raw
 from tune_clips import write_y4m
 
+pytestmark = pytest.mark.usefixtures("prepared_workers")
+
 MODEL = "version=vmaf_v0.6.1"
 GEOMETRY: dict[str, Any] = {"width": WIDTH, "height": HEIGHT, "pixel_format": "420", "bitdepth": 8}
 

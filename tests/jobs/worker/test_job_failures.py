@@ -187,7 +187,7 @@ async def test_workers_killed_under_load_cost_their_own_jobs_only(jobs: Jobs) ->
 
 
 async def test_no_worker_to_be_had_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("acuity.jobs.worker.worker_process._COMMAND", ("/nowhere/python",))
+    monkeypatch.setattr("acuity.jobs.worker.worker_process.PYTHON", ("/nowhere/python",))
     async with Jobs(config(workers=1)) as jobs:
         with pytest.raises(WorkerLost, match=r"no worker process starts, saying '.*No such file"):
             await jobs.run(spec("echo"), client="a")
@@ -197,7 +197,7 @@ async def test_no_worker_to_be_had_is_told(monkeypatch: pytest.MonkeyPatch) -> N
 
 async def test_a_worker_that_ends_at_its_start_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "acuity.jobs.worker.worker_process._COMMAND", ("/bin/sh", "-c", "echo no luck today >&2; exit 4")
+        "acuity.jobs.worker.worker_process.PYTHON", ("/bin/sh", "-c", "echo no luck today >&2; exit 4")
     )
     async with Jobs(config(workers=1)) as jobs:
         with pytest.raises(WorkerLost, match="no worker process starts, saying 'no luck today'"):

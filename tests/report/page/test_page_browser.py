@@ -267,7 +267,7 @@ async def test_every_bitrate_on_the_axis_has_its_text(page: DevTools, tmp_path: 
       (one) => one.getBoundingClientRect()).map(({ left, right }) => [left, right])"""
     for low, high in ((400, 3600), (310, 395), (20, 90_000), (1000, 1000)):
         points = [RatePoint(low, 60, "crf 40"), RatePoint(high, 90, "crf 20")]
-        for width in (360, 1400):
+        for width in (360, 1400) if low == 20 else (360,):
             await opened(page, Page("tune", "x", rates=[Rates("x264", points)]), tmp_path, width)
             await page.until(f"{texts}.length > 0")
             assert await page.value(upright) == await page.value(texts)
@@ -354,7 +354,7 @@ async def test_a_film_opens_at_once_and_its_ranges_say_so(page: DevTools, tmp_pa
 
 async def test_axe_finds_nothing(page: DevTools, tmp_path: Path) -> None:
     script = axe_script()
-    for made, width in ((score_fixture(), 1400), (compare_fixture(), 1400), (score_fixture(), 360)):
+    for made, width in ((compare_fixture(), 1400), (score_fixture(), 360)):
         await opened(page, made, tmp_path, width)
         await page.value(f"{script}; 0")
         assert await page.value(RUN) == []

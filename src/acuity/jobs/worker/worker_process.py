@@ -12,11 +12,11 @@ import logging
 import os
 import signal
 import socket
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
+from acuity.child_process import PYTHON
 from acuity.devices import WORKER_VARIABLE
 from acuity.errors import JobError, JobFailed, Remedy, WorkerLost
 from acuity.jobs.config import JobsConfig
@@ -84,8 +84,6 @@ def _reason(tail: str) -> str:
 
 logger: Final = logging.getLogger(__name__)
 
-# -P: don't import a numpy.py from the folder where the server was started.
-_COMMAND: Final = (sys.executable, "-P", "-m", "acuity.jobs.worker.main")
 _ENVIRONMENT: Final = {"OPENBLAS_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"}
 _GRACE: Final = 0.5  # seconds to wait for the end of a killed process before its job is answered
 
@@ -113,7 +111,7 @@ class WorkerProcess:
         self._current: _CurrentJob | None = None
         self._violation: WireError | None = None
         ours, theirs = socket.socketpair()
-        command = (*_COMMAND, str(theirs.fileno()))
+        command = (*PYTHON, "acuity.jobs.worker.main", str(theirs.fileno()))
         environment = {**_ENVIRONMENT, WORKER_VARIABLE: str(number)}
         self._process = SupervisedProcess(command, lambda: on_gone(self), environment=environment)
         self.gone = self._process.gone

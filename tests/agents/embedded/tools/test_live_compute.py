@@ -22,6 +22,7 @@ from moving_pictures import HEIGHT, WIDTH, luma, measure
 
 FRAMES = 3
 CHROMA = {"420": (2, 2), "422": (2, 1), "444": (1, 1), "400": None}
+DEPTHS = {"420": 12, "422": 10, "444": 8, "400": 16}
 
 
 def clip(folder: Path, layout: str, depth: int, *, worse: bool) -> str:
@@ -57,20 +58,12 @@ async def test_every_layout_and_depth_off_the_measuring_thread(tmp_path: Path) -
         assert (plain["model_version"], plain["bitdepth"]) == (MODEL, 8)
         assert plain["pooled_metrics"]["vmaf"]["min"] == expected.pool(method="min")
         assert (plain["frames"], plain["frames_omitted"]["count"]) == ([], FRAMES)
-        for layout in CHROMA:
-            for depth in (8, 10, 12, 16) if layout == "420" else (8, 10):
-                given = raw(tmp_path, layout, depth)
-                found = await ground.ask(client, "compute_vmaf", **given, pixel_format=layout, bitdepth=depth)
-                score = acuity.score(
-                    given["reference_path"],
-                    given["distorted_path"],
-                    model=MODEL,
-                    width=WIDTH,
-                    height=HEIGHT,
-                    pixel_format=layout,
-                    bitdepth=depth,
-                ).score
-                assert (found["score"], found["bitdepth"]) == (score, depth)
+        for layout, depth in DEPTHS.items():
+            given, samples = raw(tmp_path, layout, depth), {"pixel_format": layout, "bitdepth": depth}
+            found = await ground.ask(client, "compute_vmaf", **given, **samples)
+            paths, size = [*given.values()][:2], {"width": WIDTH, "height": HEIGHT}
+            score = acuity.score(*paths, model=MODEL, **size, **samples).score
+            assert (found["score"], found["bitdepth"]) == (score, depth)
         full = await ground.ask(client, "compute_vmaf", **raw(tmp_path), model=NEG, include_frames=True)
         assert [row["frameNum"] for row in full["frames"]] == list(range(FRAMES))
         assert full["score"] == measure(FRAMES, NEG).pool()
