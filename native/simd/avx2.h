@@ -60,6 +60,11 @@ inline F64x2 to_f64(I32 v) {
             as<F64>(_mm256_cvtepi32_pd(_mm256_extracti128_si256(raw(v), 1)))};
 }
 
+inline F64x2 load_f64(const std::int32_t* p) {
+    return {as<F64>(_mm256_cvtepi32_pd(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)))),
+            as<F64>(_mm256_cvtepi32_pd(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p + kLanes64))))};
+}
+
 inline F64x2 to_f64(F32 v) {
     const __m256 f = reinterpret_cast<__m256>(v);
     return {as<F64>(_mm256_cvtps_pd(_mm256_castps256_ps128(f))),
@@ -89,16 +94,15 @@ inline F32 to_f32(F64x2 v) {
                                    _mm256_cvtpd_ps(reinterpret_cast<__m256d>(v.lo))));
 }
 
-inline I32 gather(const std::int32_t* table, U32 index) {
-    return as<I32>(_mm256_i32gather_epi32(table, raw(index), 4));
+// A bit below the 16 leading ones is cleared, so that rounding to a float doesn't carry into them.
+inline F32 leading16(U32 v) { return to_f32(as<I32>(v & ~(v >> 17))); }
+
+inline F32 lookup(F32 table, U32 index) {
+    return as<F32>(_mm256_permutevar8x32_ps(reinterpret_cast<__m256>(table), raw(index)));
 }
 
-inline bool any_above(F64x2 v, double limit) {
-    const __m256d bound = _mm256_set1_pd(limit);
-    const __m256d above =
-        _mm256_or_pd(_mm256_cmp_pd(reinterpret_cast<__m256d>(v.lo), bound, _CMP_GT_OQ),
-                     _mm256_cmp_pd(reinterpret_cast<__m256d>(v.hi), bound, _CMP_GT_OQ));
-    return _mm256_movemask_pd(above) != 0;
+inline I32 gather(const std::int32_t* table, U32 index) {
+    return as<I32>(_mm256_i32gather_epi32(table, raw(index), 4));
 }
 
 inline I32 column_offsets(int half) {

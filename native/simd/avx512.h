@@ -20,6 +20,13 @@ inline int count(I32 mask) {
     return __builtin_popcount(_mm512_movepi32_mask(raw(mask)));
 }
 
+// The lanes of 32 bits a comparison holds for.
+using Lanes32 = __mmask16;
+inline Lanes32 greater(I32 a, I32 b) { return _mm512_cmpgt_epi32_mask(raw(a), raw(b)); }
+inline I32 keep(Lanes32 on, I32 v) { return as<I32>(_mm512_maskz_mov_epi32(on, raw(v))); }
+inline bool any(Lanes32 on) { return on != 0; }
+inline bool all(Lanes32 on) { return on == 0xffff; }
+
 inline U16 widen_u8(const std::uint8_t* p) {
     return as<U16>(_mm512_cvtepu8_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))));
 }
@@ -73,6 +80,12 @@ inline F64x2 to_f64(I32 v) {
             as<F64>(_mm512_cvtepi32_pd(_mm512_extracti64x4_epi64(raw(v), 1)))};
 }
 
+// The same from memory, which costs less than from a register.
+inline F64x2 load_f64(const std::int32_t* p) {
+    return {as<F64>(_mm512_cvtepi32_pd(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)))),
+            as<F64>(_mm512_cvtepi32_pd(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p + kLanes64))))};
+}
+
 inline F64x2 to_f64(F32 v) {
     const __m512 f = reinterpret_cast<__m512>(v);
     return {as<F64>(_mm512_cvtps_pd(_mm512_castps512_ps256(f))),
@@ -84,6 +97,16 @@ inline I32 to_i32(F64x2 v) {
     const __m256i lo = _mm512_cvttpd_epi32(reinterpret_cast<__m512d>(v.lo));
     const __m256i hi = _mm512_cvttpd_epi32(reinterpret_cast<__m512d>(v.hi));
     return as<I32>(_mm512_inserti64x4(_mm512_castsi256_si512(lo), hi, 1));
+}
+
+// Towards zero, lanes below 2^31; 0 for what is negative. The bits of a sum with 2^52 end in the whole number.
+inline I32 above_zero(F64x2 v) {
+    const __m512d zero = _mm512_setzero_pd(), one = _mm512_set1_pd(0x1p52);
+    const auto whole = [=](F64 x) {
+        return _mm512_castpd_si512(_mm512_add_round_pd(_mm512_max_pd(reinterpret_cast<__m512d>(x), zero), one,
+                                                       _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC));
+    };
+    return even_of(as<I32>(whole(v.lo)), as<I32>(whole(v.hi)));
 }
 
 // Lanes of a comparison of doubles as lanes of 32 bits.
@@ -112,14 +135,18 @@ inline TopBits top16(U32 v) {
     return {v >> shift, shift};
 }
 
-inline I32 gather(const std::int32_t* table, U32 index) {
-    return as<I32>(_mm512_i32gather_epi32(raw(index), table, 4));
+// Floats whose 16 leading bits are those of lanes 2^16 <= v < 2^31.
+inline F32 leading16(U32 v) {
+    return as<F32>(_mm512_cvt_roundepi32_ps(raw(v), _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC));
 }
 
-inline bool any_above(F64x2 v, double limit) {
-    const __m512d bound = _mm512_set1_pd(limit);
-    return (_mm512_cmp_pd_mask(reinterpret_cast<__m512d>(v.lo), bound, _CMP_GT_OQ) |
-            _mm512_cmp_pd_mask(reinterpret_cast<__m512d>(v.hi), bound, _CMP_GT_OQ)) != 0;
+// Entries of a table that is one register; bits of the index beyond it don't count.
+inline F32 lookup(F32 table, U32 index) {
+    return as<F32>(_mm512_permutexvar_ps(raw(index), reinterpret_cast<__m512>(table)));
+}
+
+inline I32 gather(const std::int32_t* table, U32 index) {
+    return as<I32>(_mm512_i32gather_epi32(raw(index), table, 4));
 }
 
 // Which column, counted from the first, each lane of a row dot product belongs to.

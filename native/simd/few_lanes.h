@@ -3,6 +3,13 @@
 
 namespace acuity::ACUITY_ISA {
 
+using Lanes32 = I32;
+inline Lanes32 greater(I32 a, I32 b) { return a > b; }
+inline I32 keep(Lanes32 on, I32 v) { return on & v; }
+inline bool all(Lanes32 on) { return !any(~on); }
+
+inline I32 above_zero(F64x2 v) { return vmax(to_i32(v), I32{}); }
+
 inline F32 inverse(F32 v) { return 1.0f / v; }
 
 inline I32 at_least(F32 v, F32 surely, F32 maybe, bool& unsure) {

@@ -1,8 +1,8 @@
-// Filtering a picture in strips: rows enter in pairs, four filtered rows come out at a time.
+// Filtering a picture in strips: rows enter in pairs, eight filtered rows come out at a time.
 //
 // A strip is narrow enough for everything it touches to stay in the near caches. Each pair of rows is
 // interleaved once for the pair multiplier and kept in a ring until the vertical filter has passed;
-// filtering a quad of rows together loads each pair once for four rows.
+// filtering a block of rows together loads each pair once for eight rows.
 #pragma once
 
 #include "core/kernels.h"
@@ -13,8 +13,8 @@ namespace acuity::ACUITY_ISA {
 constexpr int kStrip = 512;             // output columns of a strip
 constexpr int kPad = 32 + 8;            // samples left of column 0 of a filtered row
 constexpr int kSpan = kStrip + 96;      // samples of a row buffer: pad, strip, halo, slack
-constexpr int kQuad = 4;                // rows filtered together
-constexpr int kRing = 16;               // row pairs kept; a power of two, at least ten
+constexpr int kRows = 8;                // rows filtered together, a block
+constexpr int kRing = 16;               // row pairs kept; a power of two, at least twelve
 constexpr int kRingPlanes = 8;
 
 // Two rows of the picture, every plane interleaved for the pair multiplier.
@@ -52,38 +52,35 @@ inline const void* row_of(const Plane& plane, int y) {
 }
 
 // How a filter of K taps meets the pairs below it. The first pair starts on an even row at or above
-// the first tap of the quad's first row.
+// the first tap of the block's first row.
 template <int K>
 struct Reach {
     static constexpr int half = K / 2;
-    static constexpr int above = (half + 1) / 2 * 2;                       // rows above the quad
-    static constexpr int pairs = (above + kQuad - 1 + half + 2) / 2;       // pairs a quad needs
-    // The tap that row `row` of the first pair's numbering meets for output row q of the quad.
+    static constexpr int above = (half + 1) / 2 * 2;                       // rows above the block
+    static constexpr int pairs = (above + kRows - 1 + half + 2) / 2;       // pairs a block needs
+    // The tap that row `row` of the first pair's numbering meets for output row q of the block.
     static constexpr int tap(int row, int q) { return row - above - q + half; }
 };
 
-// The pairs a quad of rows needs, first to last.
-struct QuadPairs {
-    const RingSlot* slot[10];
+// The pairs a block of rows needs, first to last.
+struct BlockPairs {
+    const RingSlot* slot[12];
 
-    QuadPairs(const RingSlot* ring, int first, int pairs) {
+    BlockPairs(const RingSlot* ring, int first, int pairs) {
         for (int p = 0; p < pairs; ++p) slot[p] = ring + ((first + p) & (kRing - 1));
+    }
+
+    // One of the two registers in which a pair has kLanes16 columns of a plane.
+    U16 part(int p, int plane, int at, int part) const {
+        return load<U16>((*slot[p])[plane] + at + part * kLanes16);
     }
 };
 
-// Filter one register of columns of a plane for rows 0, Step, … of the quad.
+// Filters one register of columns of a plane for rows 0, Step, … of the block.
 template <const auto& Taps, int Step>
-[[gnu::always_inline]] inline void dot_quad(const QuadPairs& pairs, int plane, int at, Wide* out) {
-    using R = Reach<sizeof(Taps) / sizeof(Taps[0])>;
-    Wide acc[kQuad] = {};
-    unroll<R::pairs>([&](auto p) __attribute__((always_inline)) {
-        const RowPair rows = load_pair((*pairs.slot[p])[plane] + at);
-        unroll<kQuad / Step>([&](auto row) __attribute__((always_inline)) {
-            constexpr int q = row * Step;
-            dot_rows<tap_value<Taps>(R::tap(2 * p, q)), tap_value<Taps>(R::tap(2 * p + 1, q))>(acc[q], rows);
-        });
-    });
-    for (int q = 0; q < kQuad; q += Step) out[q] = acc[q];
+[[gnu::always_inline]] inline void dot_block(const BlockPairs& pairs, int plane, int at, Wide* out) {
+    dot_columns<Taps, Reach<sizeof(Taps) / sizeof(Taps[0])>, kRows, Step>(
+        [&](int p, int part) { return pairs.part(p, plane, at, part); }, out);
 }
 
 }  // namespace acuity::ACUITY_ISA

@@ -34,10 +34,6 @@ inline void store_pair(std::uint16_t* slot, U16 a, U16 b) {
     store(slot + kLanes16, b);
 }
 
-inline RowPair load_pair(const std::uint16_t* slot) {
-    return {vld1q_u16(slot), vld1q_u16(slot + kLanes16)};
-}
-
 template <int F>
 inline void add_product(Wide& acc, uint16x8_t v) {
     if constexpr (F != 0) {
@@ -56,6 +52,20 @@ template <const auto& Taps>
 constexpr int tap_value(int t) {
     constexpr int k = sizeof(Taps) / sizeof(Taps[0]);
     return t >= 0 && t < k ? Taps[t] : 0;
+}
+
+// out[q] for q = 0, Step, … below Rows; part(p, h) is row h of pair p.
+template <const auto& Taps, class Reach, int Rows, int Step, class Part>
+[[gnu::always_inline]] inline void dot_columns(Part&& part, Wide* out) {
+    Wide acc[Rows / Step] = {};
+    unroll<Reach::pairs>([&](auto p) __attribute__((always_inline)) {
+        const RowPair rows{reinterpret_cast<uint16x8_t>(part(p, 0)), reinterpret_cast<uint16x8_t>(part(p, 1))};
+        unroll<Rows / Step>([&](auto r) __attribute__((always_inline)) {
+            constexpr int q = r * Step;
+            dot_rows<tap_value<Taps>(Reach::tap(2 * p, q)), tap_value<Taps>(Reach::tap(2 * p + 1, q))>(acc[r], rows);
+        });
+    });
+    for (int r = 0; r < Rows / Step; ++r) out[r * Step] = acc[r];
 }
 
 template <const auto& Taps>
@@ -116,6 +126,13 @@ struct SumRow {
     }
 };
 
+template <const auto& Taps, int Span>
+inline void filter_across(const std::uint16_t (&means)[2][Span], const SumRow<Span> (&sums)[3], int at, Wide* mean,
+                          Wide* sum) {
+    for (int p = 0; p < 2; ++p) mean[p] = dot_row<Taps>(means[p] + at);
+    for (int m = 0; m < 3; ++m) sum[m] = sums[m].template filter<Taps>(at);
+}
+
 inline void store_low16(std::uint16_t* out, U32 v) {
     vst1_u16(out, vmovn_u32(reinterpret_cast<uint32x4_t>(v)));
 }
@@ -149,6 +166,8 @@ inline F64x2 to_f64(I32 v) {
     return {as<F64>(vcvtq_f64_s64(vmovl_s32(vget_low_s32(x)))),
             as<F64>(vcvtq_f64_s64(vmovl_high_s32(x)))};
 }
+
+inline F64x2 load_f64(const std::int32_t* p) { return to_f64(load<I32>(p)); }
 
 inline F64x2 to_f64(F32 v) {
     const float32x4_t f = reinterpret_cast<float32x4_t>(v);
@@ -184,10 +203,6 @@ inline TopBits top16(U32 v) {
 
 inline I32 gather(const std::int32_t* table, U32 index) {
     return I32{table[index[0]], table[index[1]], table[index[2]], table[index[3]]};
-}
-
-inline bool any_above(F64x2 v, double limit) {
-    return any(as<I32>((v.lo > limit) | (v.hi > limit)));
 }
 
 // ---- words in 32-bit lanes, and what else ADM and motion want ----

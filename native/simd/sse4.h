@@ -60,6 +60,8 @@ inline F64x2 to_f64(I32 v) {
     return {as<F64>(_mm_cvtepi32_pd(raw(v))), as<F64>(_mm_cvtepi32_pd(_mm_srli_si128(raw(v), 8)))};
 }
 
+inline F64x2 load_f64(const std::int32_t* p) { return to_f64(load<I32>(p)); }
+
 inline F64x2 to_f64(F32 v) {
     const __m128 f = reinterpret_cast<__m128>(v);
     return {as<F64>(_mm_cvtps_pd(f)), as<F64>(_mm_cvtps_pd(_mm_movehl_ps(f, f)))};
@@ -88,12 +90,6 @@ inline F32 to_f32(F64x2 v) {
 
 inline I32 gather(const std::int32_t* table, U32 index) {
     return I32{table[index[0]], table[index[1]], table[index[2]], table[index[3]]};
-}
-
-inline bool any_above(F64x2 v, double limit) {
-    const __m128d bound = _mm_set1_pd(limit);
-    return _mm_movemask_pd(_mm_or_pd(_mm_cmpgt_pd(reinterpret_cast<__m128d>(v.lo), bound),
-                                     _mm_cmpgt_pd(reinterpret_cast<__m128d>(v.hi), bound))) != 0;
 }
 
 inline I32 column_offsets(int half) { return I32{0, 2, 4, 6} + half; }

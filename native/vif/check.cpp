@@ -57,6 +57,19 @@ void walk(Session& session, const Pair& pair, int n_gains) {
     }
 }
 
+// Every mantissa of 16 bits at every exponent, with the bits that don't count all 0 and all 1.
+void check_logarithms(Session& session) {
+    std::vector<std::uint32_t> x;
+    for (std::uint32_t shift = 1; shift < 16; ++shift)
+        for (std::uint32_t i = 32768; i < 65536; ++i)
+            for (const std::uint32_t rest : {0u, (1u << shift) - 1}) x.push_back(i << shift | rest);
+    std::vector<std::int32_t> logs(x.size());
+    session.run("vif_log2", "all", static_cast<int>(x.size()), 1, [&](const Kernels& t, Integers* out) {
+        t.vif->logarithms(x.data(), static_cast<int>(x.size()), logs.data());
+        if (out != nullptr) out->assign(logs.begin(), logs.end());
+    });
+}
+
 }  // namespace
 
 void check_vif(Session& session) {
@@ -65,8 +78,10 @@ void check_vif(Session& session) {
         const Pair pair = natural_pair(o.width, o.height, o.depth, session.random);
         walk(session, pair, 1);
         walk(session, pair, 2);
+        check_logarithms(session);
         return;
     }
+    check_logarithms(session);
     for (const Size& size : sizes(16, o, session.random))
         for (int depth : kDepths)
             for (const Pair& pair : pairs(size.width, size.height, depth, session.random))

@@ -9,7 +9,7 @@ namespace acuity::ACUITY_ISA::vif {
 
 struct HalveScratch {
     alignas(kAlign) RingSlot ring[kRing];
-    alignas(kAlign) std::uint16_t rows[kQuad][kSpan];
+    alignas(kAlign) std::uint16_t rows[kRows][kSpan];
 };
 
 template <class T>
@@ -31,21 +31,21 @@ inline void halve_strip(const Plane& in, int shift, int x0, int x1, HalveScratch
     const int c1 = x1 + R::half < in.width ? x1 + R::half : in.width;
     const std::uint32_t offset = (sizeof(T) == 1 ? 0 : kDotOffset) + (1u << (shift - 1));
     int made = -R::above / 2;
-    for (int y = 0; y + 1 < in.height; y += kQuad) {
+    for (int y = 0; y + 1 < in.height; y += kRows) {
         const int first = (y - R::above) / 2;
         for (; made < first + R::pairs; ++made) {
             make_sample_pair<T>(in, 2 * made, c0, c1, s.ring[made & (kRing - 1)][0]);
         }
-        const QuadPairs pairs(s.ring, first, R::pairs);
+        const BlockPairs pairs(s.ring, first, R::pairs);
         for (int x = 0; x < c1 - c0; x += kLanes16) {
-            Wide sum[kQuad];
-            dot_quad<Taps, 2>(pairs, 0, 2 * x, sum);
-            for (int q = 0; q < kQuad; q += 2) {
+            Wide sum[kRows];
+            dot_block<Taps, 2>(pairs, 0, 2 * x, sum);
+            for (int q = 0; q < kRows; q += 2) {
                 store(s.rows[q] + kPad + c0 - x0 + x,
                       narrow((sum[q].a + offset) >> shift, (sum[q].b + offset) >> shift) ^ kBias);
             }
         }
-        for (int q = 0; q < kQuad && y + q + 1 < in.height; q += 2) {
+        for (int q = 0; q < kRows && y + q + 1 < in.height; q += 2) {
             std::uint16_t* row = s.rows[q];
             mirror_edges(row + kPad, R::half, x0 == 0, c1 == in.width, c1 - x0);
             auto* dst = reinterpret_cast<std::uint16_t*>(reinterpret_cast<char*>(out) +

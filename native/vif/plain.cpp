@@ -148,9 +148,14 @@ void decimate(const Plane& in, int scale, void* scratch, std::uint16_t* out, std
     }
 }
 
+void logarithms(const std::uint32_t* x, int n, std::int32_t* out) {
+    for (int i = 0; i < n; ++i) out[i] = log2_q11(x[i], log2_table());
+}
+
 }  // namespace
 
 extern const VifKernels vif_kernels;
-const VifKernels vif_kernels = {.scratch_bytes = scratch_bytes, .statistic = statistic, .decimate = decimate};
+const VifKernels vif_kernels = {
+    .scratch_bytes = scratch_bytes, .statistic = statistic, .decimate = decimate, .logarithms = logarithms};
 
 }  // namespace acuity::plain

@@ -28,6 +28,9 @@ struct VifKernels {
     // Low-pass and halve a plane: from `scale` to scale + 1. `out` holds height/2 rows of width/2
     // words, `out_stride` in bytes.
     void (*decimate)(const Plane& in, int scale, void* scratch, std::uint16_t* out, std::ptrdiff_t out_stride);
+
+    // log2 of 2^16 <= x < 2^31 in 1/2048, for native_check, which compares all there are; n is a multiple of 16.
+    void (*logarithms)(const std::uint32_t* x, int n, std::int32_t* out);
 };
 
 // The window at each scale: a Gaussian in Q16, so its taps sum to 65536.
