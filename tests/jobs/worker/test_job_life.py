@@ -138,7 +138,8 @@ async def test_a_server_told_to_end_leaves_no_process(tmp_path: Path) -> None:
 
 
 @on_loop
-async def test_workers_have_less_priority_than_the_server() -> None:
+async def test_workers_have_less_priority_than_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENBLAS_NUM_THREADS")
     async with Jobs(config(nice=7)) as jobs:
         found = (await jobs.run(spec("surroundings"), client="a")).document
     assert found["blas"] == "1"
