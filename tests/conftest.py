@@ -29,6 +29,8 @@ prepared_programs.PRELOADED += [
 ]
 
 os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # tests that import ONNX Runtime themselves are offline too
+# As commands and workers have it: on small arrays, threads of BLAS mostly wait, and that by spinning.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 # Cards are for the tests that are about them, in processes that a test starts too; make test-cuda shows them.
 if "ACUITY_TEST_CUDA" not in os.environ:
     os.environ["CUDA_VISIBLE_DEVICES"] = "-1"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import math
 from pathlib import Path
@@ -12,13 +13,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import formula_pictures
 from acuity import _native
 from acuity.features.extractor import Geometry
 from acuity.features.xpsnr import Xpsnr, weighted
 from acuity.video.picture import PixelFormat
-from formula_pictures import measure, pair, pattern
+from formula_pictures import measure, pattern
 
 PLANES = ("y", "u", "v")
+pair = functools.lru_cache(maxsize=4)(formula_pictures.pair)  # of shapes that differ in their rate alone
 
 # (width, height, layout, depth, frames a second), each frame's figures of y, u and v and those of the clip,
 # as FFmpeg 8.1's xpsnr filter (libavfilter 11.14) prints them for tests/formula_pictures.py.

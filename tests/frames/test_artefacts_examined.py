@@ -15,7 +15,7 @@ from acuity.frames.artefacts.cells import Box
 from acuity.frames.artefacts.examine import examine
 from acuity.frames.artefacts.findings import Examination, Typical, describe
 from acuity.frames.artefacts.measure import ExaminedFrame
-from acuity.video.picture import LAYOUTS, Picture, PixelFormat
+from acuity.video.picture import Picture, PixelFormat
 from coded import coded
 
 BOXES = {
@@ -194,8 +194,7 @@ def _sound(found: Examination, width: int, height: int) -> bool:
     )
 
 
-@pytest.mark.parametrize("depth", [8, 10, 16])
-@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize(("layout", "depth"), [("400", 16), ("420", 8), ("422", 10), ("444", 16)])
 def test_every_size_and_format(layout: str, depth: int) -> None:
     form, rng = PixelFormat(layout, depth), np.random.default_rng(depth)
     for width, height in SIZES:

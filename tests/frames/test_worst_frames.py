@@ -65,11 +65,8 @@ def test_the_files_and_the_document(videos: tuple[Path, Path], out: Path) -> Non
         assert 0 < entry["loss"] < 1
     sheet = read_png(found.contact_sheet)
     assert max(sheet.shape) <= 4000
-
-
-def test_what_is_wrong_is_unusual_for_the_clip(videos: tuple[Path, Path], out: Path) -> None:
-    """The other frames equal their reference, so nothing is typical."""
-    frame = find_worst(wanted(videos, out, 1)).frames[0]
+    # What is wrong is unusual: the other frames equal their reference, so nothing is typical.
+    frame = found.frames[0]
     first = frame.artefacts[0]
     assert first["severity"] > 0.3
     assert first["typical"] < 0.1
@@ -106,9 +103,8 @@ def test_a_stretch_after_the_end_is_refused_before_anything_is_scored(
     videos: tuple[Path, Path], out: Path
 ) -> None:
     seen: list[WorstProgress] = []
-    length = find_worst(wanted(videos, out, 1)).scoring.pairs / 25
     request = WorstRequest(Request(*videos, threads=1), out / "late", 3, start=10.0, end=12.0)
-    with pytest.raises(InputError, match=f"start=10 can't be: what is compared ends at {length:g} s"):
+    with pytest.raises(InputError, match=f"start=10 can't be: what is compared ends at {FRAMES / 25:g} s"):
         find_worst(request, progress=seen.append)
     assert not [told for told in seen if told.stage == "scoring"]
     request = replace(request, start=0.201, end=0.202)  # between two frames
@@ -249,9 +245,14 @@ class Told:
             raise KeyboardInterrupt
 
 
-def test_progress_rises_to_the_end(videos: tuple[Path, Path], out: Path) -> None:
-    told = Told()
-    find_worst(wanted(videos, out, 1), progress=told, narrator=Narrates())
+def test_progress_rises_to_the_end_and_a_narrator_adds_its_sentence(
+    videos: tuple[Path, Path], out: Path
+) -> None:
+    told, narrator = Told(), Narrates()
+    found = find_worst(wanted(videos, out), progress=told, narrator=narrator)
+    assert found.model_id == "a/model"
+    assert [frame.narration for frame in found.frames] == ["it is picture 1", "it is picture 2"]
+    assert narrator.asked == [frame.description for frame in found.frames]
     shares = [progress.share for progress in told.seen]
     assert shares == sorted(shares)
     assert shares[0] == 0
@@ -291,20 +292,12 @@ class Narrates:
         return f"it is picture {len(self.asked)}"
 
 
-def test_a_narrator_adds_its_sentence(videos: tuple[Path, Path], out: Path) -> None:
-    narrator = Narrates()
-    found = find_worst(wanted(videos, out), narrator=narrator)
-    assert found.model_id == "a/model"
-    assert [frame.narration for frame in found.frames] == ["it is picture 1", "it is picture 2"]
-    assert narrator.asked == [frame.description for frame in found.frames]
-
-
 def test_a_narrator_that_fails_costs_its_sentence_alone(videos: tuple[Path, Path], out: Path) -> None:
     found = find_worst(wanted(videos, out), narrator=Narrates(fails=1))
     assert [frame.narration for frame in found.frames] == [None, "it is picture 2"]
     assert found.frames[0].narration_error == "it is tired"
     assert [note.text for note in found.notes if note.code == "narrator"] == ["it is tired"]
-    none = find_worst(wanted(videos, out), narrator=Narrates(fails=2))
+    none = find_worst(wanted(videos, out, 1), narrator=Narrates(fails=1))
     assert none.model_id is None
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -44,6 +46,15 @@ def of_cases(runs: Runs) -> dict[str, Runs]:
 
 
 RUNS = answered_runs()
+# Every run of one deep clip and of two pictures is measured alone; of the others those that differ only in
+# what they ask for are measured together, and their work is shared.
+_SINGLY = ("src01_576x324_420p10", "akiyo_352x288", "akiyo_22x18")
+ALONE = [(case, run) for case, run in RUNS if case.name in _SINGLY or run.name.startswith("opt_")]
+TOGETHER = [
+    (case, run)
+    for case, run in RUNS
+    if case.name not in _SINGLY and run.name.startswith(("fex_", "var_", "model_"))
+]
 # Models and presets add nothing to what the features themselves depend on.
 FEATURE_RUNS = [(case, run) for case, run in RUNS if run.name.startswith(("fex_", "var_"))]
 
@@ -63,6 +74,11 @@ KERNEL_RUNS = [
     if "enable_db=true" not in run.args[-1]
     and not any(_says_no_more(run, other) for same, other in FEATURE_RUNS if same is case)
 ]
+# Of a layout, depth and size that another case has, or nearly.
+_ALIKE = (
+    *("hall_352x288", "img_10081_481x321_444", "q160x90_48f_self"),
+    *("src01_576x324_420p10_self", "src01_576x324_420p8_derived"),
+)
 REFUSED = [(case, run) for case, run in all_runs() if run.exit != 0]
 
 
@@ -95,28 +111,54 @@ def check_figures(
         assert results.aggregate[key] == pytest.approx(figure, rel=0, abs=limit or 1e-15), key
 
 
-@pytest.mark.parametrize(("case", "run"), RUNS, ids=ids(RUNS))
+@pytest.mark.parametrize(("case", "run"), ALONE, ids=ids(ALONE))
 def test_runs(case: GoldenCase, run: GoldenRun) -> None:
     check(case, run, measure(case, run, threads=5))
 
 
+def named(run: GoldenRun) -> GoldenRun:
+    """The run with a name of its own for its model, so that it can be measured beside other models."""
+    if not run.name.startswith("model_"):
+        return run
+
+    def renamed(figures: dict[str, Any]) -> dict[str, Any]:
+        return {re.sub("^vmaf", run.name, key): figure for key, figure in figures.items()}
+
+    args = tuple(f"{arg}:name={run.name}" if "=" in arg else arg for arg in run.args)
+    figures = {part: renamed(getattr(run, part)) for part in ("metrics", "pooled", "aggregate")}
+    return replace(run, args=args, **figures)
+
+
+def _fit(run: GoldenRun, other: GoldenRun) -> bool:
+    """Whether both can be one measurement: no figure is in both, or both are models and it is the same."""
+    common = run.metrics.keys() & other.metrics.keys()
+    models = bool(run.models and other.models)
+    return not common or (models and all(np.array_equal(run.metrics[k], other.metrics[k]) for k in common))
+
+
 def check_together(case: GoldenCase, runs: Runs, threads: int, instruction_set: str | None = None) -> None:
-    """Runs of a case that have no figure in common, with options of their own, are one measurement."""
+    """Runs of a case are as few measurements as can be."""
     parts: list[list[GoldenRun]] = []
     for _, run in runs:
         for part in parts:
-            if not any(key in other.metrics for other in part for key in run.metrics):
+            if all(_fit(run, other) for other in part):
                 part.append(run)
                 break
         else:
             parts.append([run])
     for part in parts:
-        features = tuple(argument for run in part for argument in run.args)
-        results = measure(case, replace(part[0], args=features), threads, instruction_set)
+        arguments = tuple(argument for run in part for argument in run.args)
+        results = measure(case, replace(part[0], args=arguments), threads, instruction_set)
         assert set(results.columns) == {key for run in part for key in run.metrics}
         pooled = results.pooled()
         for run in part:
             check_figures(case, run, results, pooled)
+
+
+@pytest.mark.parametrize("name", of_cases(TOGETHER))
+def test_runs_together(name: str) -> None:
+    runs = [(case, named(run)) for case, run in of_cases(TOGETHER)[name]]
+    check_together(load_cases()[name], runs, threads=5)
 
 
 @pytest.mark.parametrize("name", of_cases(FEATURE_RUNS))
@@ -140,7 +182,7 @@ def test_what_libvmaf_refuses_or_crashes_on(case: GoldenCase, run: GoldenRun) ->
 
 
 @pytest.mark.parametrize("slower_set", usable_instruction_sets()[1:])
-@pytest.mark.parametrize("name", of_cases(KERNEL_RUNS))
+@pytest.mark.parametrize("name", [name for name in of_cases(KERNEL_RUNS) if name not in _ALIKE])
 def test_instruction_sets(name: str, slower_set: str) -> None:
     """The first set is the one that all tests above run with."""
     check_together(load_cases()[name], of_cases(KERNEL_RUNS)[name], 2, slower_set)
@@ -152,7 +194,8 @@ def test_all_runs_are_here() -> None:
     assert len({case.name for case, _ in RUNS}) >= 18
     assert {"fex_vif", "fex_adm", "fex_motion", "opt_frame_cnt2", "opt_skip_ref1", "opt_subsample3"} <= names
     assert {"preset_aom_ctc_v7.0", "model_vmaf_v1.0.16_3d0h", "model_other_vmaf_v0.6.0"} <= names
-    assert (len(RUNS), len(FEATURE_RUNS), len(KERNEL_RUNS), len(REFUSED)) == (1226, 781, 548, 193)
+    counts = [len(runs) for runs in (RUNS, ALONE, TOGETHER, FEATURE_RUNS, KERNEL_RUNS, REFUSED)]
+    assert counts == [1226, 201, 964, 781, 548, 193]
 
 
 def test_odd_chroma_scores_as_its_luma() -> None:

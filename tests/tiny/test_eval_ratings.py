@@ -173,7 +173,7 @@ def test_damaged_bytes_are_refused_or_harmless(tmp_path: Path, options: Table) -
     content = path.read_bytes()
     footer = len(content) - 8 - int.from_bytes(content[-8:-4], "little")
     refusals = 0
-    for number in range(16):
+    for number in range(9):
         damaged = bytearray(content)
         first, last = (4, footer) if number % 3 == 0 else (footer, len(content))
         for place in random.integers(first, last, random.integers(1, 20)):
@@ -183,7 +183,7 @@ def test_damaged_bytes_are_refused_or_harmless(tmp_path: Path, options: Table) -
             read(path)
             continue
         refusals += 1
-    assert refusals > 4
+    assert refusals > 2
 
 
 def test_files_that_cannot_be_opened(tmp_path: Path) -> None:

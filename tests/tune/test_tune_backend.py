@@ -19,14 +19,14 @@ from tune_clips import write_y4m
 
 pytestmark = pytest.mark.usefixtures("without_cuda")
 
-WIDTH, HEIGHT = 160, 96
+WIDTH, HEIGHT = 64, 48
 SETTINGS = EncoderSettings(find_encoder("libx264"), preset="ultrafast")
 
 
 @pytest.fixture
 def source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("ACUITY_CACHE", str(tmp_path / "cache"))
-    return write_y4m(tmp_path / "source.y4m", 6, WIDTH, HEIGHT)
+    return write_y4m(tmp_path / "source.y4m", 4, WIDTH, HEIGHT)
 
 
 @needs_compiler

@@ -14,7 +14,7 @@ import numpy as np
 from colour_clips import colours, to_yuv
 from video_clips import clip
 
-SIZE = (320, 180)
+SIZE = (192, 108)
 FRAMES = 16
 HD = {"color_range": 1, "colorspace": 1, "color_primaries": 1, "color_trc": 1}
 

@@ -36,8 +36,8 @@ SOURCE = made("src.mkv", "ffv1")
 ENCODE = made("enc.mp4")
 DEEP = made("deep.mkv", "ffv1", "yuv420p10le")
 VP9 = {"cpu-used": "8", "b": "200k"}
-SMALL = (160, 90)
-ODD = (161, 91)
+SMALL = (96, 54)
+ODD = (97, 55)
 
 
 @dataclass(frozen=True)
@@ -97,8 +97,8 @@ CASES = {
     "gif": Case(made_of_rgb("loop.gif", "gif", "rgb8"), notes=RGB, recoloured=True),
     # sizes
     "smaller": Case(made("small.mp4", size=SMALL), notes=noted("scaled")),
-    "larger": Case(made("large.mp4", size=(480, 270)), notes=noted("scaled", "swapped")),
-    "anamorphic": Case(made("anamorphic.mp4", size=(240, 180), aspect=Fraction(4, 3)), notes=noted("scaled")),
+    "larger": Case(made("large.mp4", size=(288, 162)), notes=noted("scaled", "swapped")),
+    "anamorphic": Case(made("anamorphic.mp4", size=(144, 108), aspect=Fraction(4, 3)), notes=noted("scaled")),
     "filling a display": Case(made("two.mp4", shown=[0, 1]), made("two.mkv", "ffv1", shown=[0, 1]),
         options={"display": "1080p"}, size=(1920, 1080), notes=noted("scaled")),
     "odd size": Case(made("odd.webm", "libvpx-vp9", size=ODD, options=VP9),
@@ -133,8 +133,8 @@ CASES = {
         options={"rate": "match"}, step=2, notes=noted("rate")),
     "hidden by an edit list": Case(cut_by_edit_list("cut.mp4", 5), options={"skip_ref": 5}, skip=5,
         notes=noted("hidden-frames")),
-    "head of a stream cut off": Case(beheaded("late.ts", 0.3, options={"x264-params": "keyint=4:bframes=0"}),
-        options={"skip_ref": 8}, skip=8, notes=noted("leading-frames")),
+    "head of a stream cut off": Case(beheaded("late.ts", 0.1, options={"x264-params": "keyint=4:bframes=0"}),
+        options={"skip_ref": 4}, skip=4, notes=noted("leading-frames")),
     # few frames, more than video
     "one frame": Case(made("one.mp4", shown=[0]), made("one.mkv", "ffv1", shown=[0])),
     "two frames": Case(made("two.mp4", shown=[0, 1]), made("two.mkv", "ffv1", shown=[0, 1])),
@@ -230,7 +230,7 @@ REFUSED: dict[str, tuple[Make, Make, dict[str, Any], str]] = {
         cut_by_edit_list("cut.mp4", 15, shown=LONG), {}, AHEAD.format(15, 15)),
     "head of a stream cut off": (made("src.mkv", "ffv1", shown=LONG),
         beheaded("late.ts", 0.3, shown=LONG, options={"x264-params": "keyint=8:bframes=0"}), {},
-        AHEAD.format(16, 16)),
+        AHEAD.format(15, 15)),
     "two streams joined, which the clock tells": (
         SOURCE,
         joined("joined.ts", made("1.ts", shown=range(8)), made("2.ts", shown=range(8, FRAMES))),

@@ -30,7 +30,7 @@ pytestmark = needs_compiler
 def test_arrays_on_the_card_have_the_digits_of_the_cpu(
     export: Export, copy: bool, depth: int, layout: str, size: tuple[int, int]
 ) -> None:
-    card, frames = emulated_card(), random_frames(9, *size, depth, layout=layout)
+    card, frames = emulated_card(), random_frames(5, *size, depth, layout=layout)
     features = "motion=motion_five_frame_window=true", "psnr", "adm", "float_moment"
     pitch, offset = (128, 2) if depth == 10 else (61, 3)
     with on_card(card, *features) as measurement:

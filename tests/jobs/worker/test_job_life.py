@@ -132,7 +132,8 @@ async def test_a_server_told_to_end_leaves_no_process(tmp_path: Path) -> None:
         assert found[1].error == "the server stopped while 'with_child it' ran: submit it again"
 
 
-async def test_workers_have_less_priority_than_the_server() -> None:
+async def test_workers_have_less_priority_than_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENBLAS_NUM_THREADS")
     async with Jobs(config(nice=7)) as jobs:
         found = (await jobs.run(spec("surroundings"), client="a")).document
     assert found["blas"] == "1"

@@ -177,7 +177,7 @@ def small_ladder(bench: Workbench, movie: Clip, encoder: str = "libx264") -> Lad
         settings,
         [(160, 96), (80, 48)],
         RungChoice([100.0], 2, min_step=0.1),
-        crf_sweep=[35, 45],
+        crf_sweep=[40],
         segment_seconds=SEGMENT / float(RATE),
     )
 

@@ -281,7 +281,6 @@ def seen(path: Path) -> Seen:
     ("name", "start", "sound"),
     [
         ("even.mp4", 0.0, False),
-        ("milliseconds.mkv", 0.0, False),
         ("sound.mkv", 0.021, True),
         ("late.mkv", 0.521, True),
         ("transport.ts", 0.521, True),

@@ -21,8 +21,12 @@ CELLS = (18, 32)
 
 
 @functools.lru_cache(maxsize=64)  # making them is most of the work, and tests have few seeds
-def moving(count: int, seed: int = 0, speed: float = 2.0) -> list[Signature]:
+def _scene(count: int, seed: int, speed: float) -> list[Signature]:
     return pan(range(count), seed, cells=CELLS, waves=40, speed=0.1 * speed)
+
+
+def moving(count: int, seed: int = 0, speed: float = 2.0) -> list[Signature]:
+    return _scene(-(-count // 120) * 120, seed, speed)[:count]
 
 
 def coded(signatures: Sequence[Signature], noise: float = 0.5, seed: int = 9) -> list[Signature]:
@@ -154,15 +158,16 @@ def test_a_break_in_a_long_video_is_found_where_it_is() -> None:
 
 
 def test_memory_does_not_grow_with_the_video() -> None:
-    source = moving(500)
+    source = moving(400)
+    shown = coded(source, 0.2)
     aligner = Aligner()
     sizes = []
     tracemalloc.start()
     try:
-        for _ in range(6):
-            for ref, dis in zip(source, coded(source, 0.2), strict=True):
+        for _ in range(4):
+            for ref, dis in zip(source, shown, strict=True):
                 assert aligner.add(ref.copy(), dis.copy()) is None
             sizes.append(tracemalloc.get_traced_memory()[0])
     finally:
         tracemalloc.stop()
-    assert sizes[-1] - sizes[2] < 100_000
+    assert sizes[-1] - sizes[1] < 100_000

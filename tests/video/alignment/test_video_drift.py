@@ -20,7 +20,7 @@ from misaligned_clips import (
     signatures,
 )
 
-SHOWN = {name: FAULTS[name].shown(FRAMES) for name in ("delay1", "head1", "head3", "drop1", "dup1")}
+SHOWN = {name: FAULTS[name].shown(FRAMES) for name in ("delay1", "head1", "drop1", "dup1")}
 SHOWN["clean"] = [*range(FRAMES)]
 NAMES = {name: (fault.kind, fault.lag) for name, fault in FAULTS.items()}
 

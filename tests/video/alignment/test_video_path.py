@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 
 import numpy as np
@@ -9,13 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import misaligned_clips
 from acuity.video.alignment.path import BLOCK, Costs, Solver, best_path
 from acuity.video.alignment.rules import timed_path
 from acuity.video.picture import Signature
 from effort import examples
-from misaligned_clips import pan
 
 CELLS = (12, 20)
+pan = functools.lru_cache(misaligned_clips.pan)  # nobody changes them
 
 
 def coded(signatures: Sequence[Signature], shown: Sequence[int], noise: float = 0.5) -> list[Signature]:

@@ -17,27 +17,31 @@ from acuity.video.pairs.content import Colours
 from acuity.video.pairs.likeness import Likeness
 from acuity.video.picture import Picture, PixelFormat
 from acuity.video.readers.avframes import FILTERS
+from video_clips import paired
 
-WIDTH, HEIGHT, FRAMES = 320, 180, 60
+WIDTH, HEIGHT, FRAMES = 320, 180, 48
 YUV420, GREY = PixelFormat("420", 8), PixelFormat("400", 8)
 Planes = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 def filmed(camera: Callable[[int], tuple[float, float, float]]) -> list[Planes]:
     """Coloured waves as a camera sees them: the scale of each frame, and how far across and down it looks."""
-    y, x = np.mgrid[:HEIGHT, :WIDTH].astype(np.float64)
     rng = np.random.default_rng(4)
-    waves = rng.uniform(-0.25, 0.25, (24, 2)), rng.uniform(0, 6, 24)
+    (a, b), phases = rng.uniform(-0.25, 0.25, (24, 2)).T, rng.uniform(0, 6, 24)
     frames = []
     for frame in range(FRAMES):
         scale, right, low = camera(frame)
-        down, across = (y - HEIGHT / 2) * scale + low, (x - WIDTH / 2 + 40) * scale + right
-        values = [np.sin(a * down + b * across + phase) for (a, b), phase in zip(*waves, strict=True)]
-        luma = 120 + 14 * np.sum(values[:16], axis=0)
-        chroma = [
-            128 + offset + 12 * np.sum(values[16 + 4 * i : 20 + 4 * i], axis=0)
-            for i, offset in ((0, 25), (1, -12))
-        ]
+        down = (np.arange(HEIGHT) - HEIGHT / 2) * scale + low
+        across = (np.arange(WIDTH) - WIDTH / 2 + 40) * scale + right
+        rows, columns = np.exp(1j * (np.outer(down, a) + phases)), np.exp(1j * np.outer(b, across))
+        luma, *chroma = (
+            mean + contrast * (rows[:, part] @ columns[part]).imag
+            for mean, contrast, part in (
+                (120, 14, slice(16)),
+                (128 + 25, 12, slice(16, 20)),
+                (128 - 12, 12, slice(20, 24)),
+            )
+        )
         planes = luma, *(plane[::2, ::2] for plane in chroma)
         frames.append(tuple(np.clip(np.rint(plane), 16, 235).astype(np.uint8) for plane in planes))
     return frames  # type: ignore[return-value]
@@ -101,8 +105,8 @@ def test_flipped_pictures_are_refused(
 ) -> None:
     dis = encode(tmp_path / "flipped.mp4", [change(planes) for planes in frames], crf=26)
     with pytest.raises(PairingError, match=rf"shows the pictures of .* {words}.*align='off'"):
-        acuity.score(source, dis)
-    assert acuity.score(source, dis, align="off").score < 60
+        paired(source, dis)
+    assert paired(source, dis, align="off").pairs == FRAMES
 
 
 @pytest.mark.parametrize(
@@ -113,16 +117,16 @@ def test_moved_pictures_are_not_blamed_on_time(
 ) -> None:
     """A frame of a zoom, cropped, is nearly a later frame: no skip is advised, and `auto` follows none."""
     dis = encode(tmp_path / "moved.mp4", [each_plane(change)(planes) for planes in frames], crf=26)
-    report = acuity.score(source, dis)
-    [note] = [note for note in report.notes if note.code == "geometry"]
+    notes = paired(source, dis).notes
+    [note] = [note for note in notes if note.code == "geometry"]
     assert words in note.text
     assert note.level == "warning"
-    assert not [note for note in report.notes if note.code in ("alignment", "brightness")]
+    assert not [note for note in notes if note.code in ("alignment", "brightness")]
     if change is cropped:
         with pytest.raises(PairingError, match=words):
-            acuity.score(source, dis, align="auto")
+            paired(source, dis, align="auto")
     else:
-        followed = acuity.score(source, dis, align="auto").notes
+        followed = paired(source, dis, align="auto").notes
         assert [note.text for note in followed if note.code == "geometry"] == [note.text]
 
 
@@ -131,7 +135,7 @@ def test_pictures_that_are_shifted_in_a_pan_are_not_blamed_on_time(tmp_path: Pat
     frames = filmed(lambda frame: (1, -2.2 * frame, 0.7 * frame))
     source = encode(tmp_path / "pan.mkv", frames)
     dis = encode(tmp_path / "moved.mp4", [each_plane(shifted)(planes) for planes in frames], crf=26)
-    [note] = [note for note in acuity.score(source, dis).notes if note.level == "warning"]
+    [note] = [note for note in paired(source, dis).notes if note.level == "warning"]
     assert (note.code, "shifted by 2 pixels to the left" in note.text) == ("geometry", True)
 
 
@@ -160,7 +164,7 @@ def test_less_contrast_in_a_fade_is_not_blamed_on_time(
         ]
 
     dis = encode(tmp_path / "contrast.mp4", faded(0.9), crf=26)
-    notes = acuity.score(encode(tmp_path / "fade.mkv", faded(1)), dis).notes
+    notes = paired(encode(tmp_path / "fade.mkv", faded(1)), dis).notes
     [note] = [note for note in notes if note.level == "warning"]
     assert note.code == "brightness"
 
@@ -178,18 +182,18 @@ def turned(degrees: float, saturation: float = 1.0) -> Callable[[Planes], Planes
     return change
 
 
-@pytest.mark.parametrize("align", ["refuse", "auto"])
 @pytest.mark.parametrize(
-    ("change", "code", "words"),
+    ("change", "code", "words", "align"),
     [
-        (turned(60), "colours", "hue turned by 60 degrees"),
-        (turned(15), "colours", "hue turned by 15 degrees"),
-        (turned(0, 0.7), "colours", r"saturation (69|70|71)%"),
-        (turned(0, 1.3), "colours", r"saturation 1(28|29|30|31)%"),
-        (lambda planes: (planes[0], *(np.full_like(planes[1], 128),) * 2), "colours", "saturation 0%"),
-        (lambda planes: (planes[0], planes[2], planes[1]), "colours", "Cb and Cr are swapped"),
-        (lambda planes: (np.clip(255 * (planes[0] / 255.0) ** 0.77, 16, 235).astype(np.uint8), *planes[1:]),
-         "brightness", "brighter by"),
+        (turned(60), "colours", "hue turned by 60 degrees", "refuse"),
+        (turned(15), "colours", "hue turned by 15 degrees", "auto"),
+        (turned(0, 0.7), "colours", r"saturation (69|70|71)%", "refuse"),
+        (turned(0, 1.3), "colours", r"saturation 1(28|29|30|31)%", "auto"),
+        (lambda planes: (planes[0], *(np.full_like(planes[1], 128),) * 2), "colours", "saturation 0%",
+         "refuse"),
+        (lambda planes: (planes[0], planes[2], planes[1]), "colours", "Cb and Cr are swapped", "refuse"),
+        *((lambda planes: (np.clip(255 * (planes[0] / 255.0) ** 0.77, 16, 235).astype(np.uint8), *planes[1:]),
+         "brightness", "brighter by", align) for align in ("refuse", "auto")),
     ],
 )  # fmt: skip
 def test_what_vmaf_does_not_see_is_a_warning(
@@ -218,7 +222,7 @@ def test_colours_that_average_out_over_a_film_are_compared() -> None:
     assert videos[0].difference(videos[1]) == "by 8 of 255 steps: saturation 70%"
 
 
-@pytest.mark.parametrize("crf", [20, 34, 45])
+@pytest.mark.parametrize("crf", [20, 45])
 def test_an_encode_has_its_source_s_colours_and_geometry(
     crf: int, source: Path, frames: list[Planes], tmp_path: Path
 ) -> None:

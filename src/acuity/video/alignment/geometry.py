@@ -164,8 +164,8 @@ class _Fit:
         one, other = (plane[seen].astype(np.float64) for plane in (warped, self._values))
         one -= one.mean()
         other -= other.mean()
-        power, common = float(other @ other), max(float(one @ other), 0.0)
-        left = power - common * common / max(float(one @ one), 1e-9)
+        power, common = _product(other, other), max(_product(one, other), 0.0)
+        left = power - common * common / max(_product(one, one), 1e-9)
         return (max(left, 0.0) + _FLOOR * power) / int(seen.size) + 1e-9
 
     def _warped(self, motion: Motion) -> tuple[Plane, NDArray[np.bool_]]:
@@ -195,6 +195,11 @@ class _Fit:
         row, column = divmod(int(peaks.argmax()), width)
         dx, dy = column - width * (column > width // 2), row - height * (row > height // 2)
         return np.array([dx, dy, 0.0, 0.0, 0.0])
+
+
+def _product(one: NDArray[np.float64], other: NDArray[np.float64]) -> float:
+    """The sum of products; without @, as above."""
+    return float(np.einsum("n,n->", one, other))
 
 
 def _octaves(plane: NDArray[Any]) -> list[Plane]:
