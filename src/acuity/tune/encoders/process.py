@@ -42,6 +42,7 @@ DONE: Final = b"D"
 REFUSED: Final = b"R"  # options: a sentence
 FAILED: Final = b"X"  # on the way: a sentence
 
+_LONGEST_DELAY: Final = 250  # frames
 # How FFmpeg's warnings about wrong parameters of a library begin.
 _COMPLAINTS: Final = ("Error parsing option", "Unknown option", "Invalid value")
 
@@ -91,16 +92,27 @@ def _carry_out(job: dict[str, Any], frames: BinaryIO, tell: Tell) -> None:
 
 
 def _about(packet: av.Packet[VideoStream], spent: float) -> bytes:
-    pts = -1 if packet.pts is None else packet.pts
-    dts = pts if packet.dts is None else packet.dts
+    pts, dts = _times(packet)
     return PACKET.pack(pts, dts, packet.duration or 1, packet.is_keyframe, spent)
+
+
+def _times(packet: av.Packet[VideoStream]) -> tuple[int, int]:
+    """When the packet's frame is shown, and when it is decoded.
+
+    Of one or two frames, x265 (4.1) tells the latter from memory that it never wrote: no frame is decoded after it is
+    shown, nor longer before than encoders hold frames back.
+    """
+    pts = -1 if packet.pts is None else packet.pts
+    known = packet.dts is not None and 0 <= pts - packet.dts <= _LONGEST_DELAY
+    return pts, cast("int", packet.dts) if known else pts
 
 
 def _header(
     container: av.container.OutputContainer, blob: io.BytesIO, packet: av.Packet[VideoStream]
 ) -> bytes:
     copied = av.Packet(bytes(packet))
-    copied.pts, copied.dts, copied.time_base = packet.pts, packet.dts, packet.time_base
+    copied.pts, copied.dts = _times(packet)
+    copied.time_base = packet.time_base
     copied.is_keyframe = True
     copied.stream = container.streams[0]
     container.mux(copied)
