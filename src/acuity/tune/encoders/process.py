@@ -99,8 +99,8 @@ def _about(packet: av.Packet[VideoStream], spent: float) -> bytes:
 def _times(packet: av.Packet[VideoStream]) -> tuple[int, int]:
     """When the packet's frame is shown, and when it is decoded.
 
-    Of one or two frames, x265 (4.1) tells the latter from memory that it never wrote: no frame is decoded after it is
-    shown, nor longer before than encoders hold frames back.
+    Of one or two frames, x265 (4.1) tells the latter from memory that it never wrote. No frame is decoded
+    after it is shown, nor longer before that than encoders hold frames back.
     """
     pts = -1 if packet.pts is None else packet.pts
     known = packet.dts is not None and 0 <= pts - packet.dts <= _LONGEST_DELAY
