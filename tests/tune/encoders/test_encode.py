@@ -160,9 +160,8 @@ def left_threads() -> list[str]:
 
 
 def children() -> set[int]:
-    found = subprocess.run(
-        ["pgrep", "-P", str(os.getpid()), "-f", "tune.encoders.process"], capture_output=True
-    )
+    program = "-m acuity.tune.encoders.process$"  # other children may name the module among their arguments
+    found = subprocess.run(["pgrep", "-P", str(os.getpid()), "-f", "--", program], capture_output=True)
     return {int(pid) for pid in found.stdout.split()}
 
 
