@@ -6,6 +6,7 @@ import json
 from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import anyio
@@ -45,23 +46,19 @@ class FakeWorkers:
         self.drained: list[str] = []
         self.restarted: list[str] = []
         self.queued = 2
-        self._statuses = [
-            WorkerStatus("w1", "ready", "/run/w1.sock", 101, "echo-php", 3, 1200, 0, 1_700_000_000.0),
-            WorkerStatus(
-                "w2", "waiting", "/run/w2.sock", None, EVIL, 0, 7, 4, 1_700_000_100.0, "it ended with 1"
-            ),
-        ]
+        ready = WorkerStatus("w1", "ready", "/run/w1.sock", 101, "echo-php", 3, 1200, 0, 1_700_000_000.0)
+        told = WorkerStatus("w2", "waiting", "/run/w2.sock", None, EVIL, 0, 7, 4, 1_700_000_100.0, "it ended")
+        self._statuses = {"w1": ready, "w2": told}
 
     def statuses(self) -> Sequence[WorkerStatus]:
-        return self._statuses
+        return list(self._statuses.values())
 
     def drain(self, worker_id: str) -> bool:
-        for index, status in enumerate(self._statuses):
-            if status.id == worker_id and status.state == "ready":
-                self.drained.append(worker_id)
-                self._statuses[index] = replace(status, state="draining")
-                return True
-        return False
+        if worker_id != "w1":
+            return False
+        self.drained.append(worker_id)
+        self._statuses[worker_id] = replace(self._statuses[worker_id], state="draining")
+        return True
 
     def restart(self, worker_id: str) -> bool:
         self.restarted.append(worker_id)
@@ -71,10 +68,9 @@ class FakeWorkers:
 class FakeNodes:
     """A cluster of two nodes, one of which is gone; or one without Redis."""
 
-    def __init__(self) -> None:
-        self.label = "n1"
-        self.problem: str | None = None
-        self.third = False
+    label = "n1"
+    problem: str | None = None
+    third = False
 
     async def statuses(self) -> list[NodeStatus]:
         if self.problem is not None:
@@ -107,22 +103,12 @@ class FewJobs:
     async def list(
         self, statuses: Collection[Status] = (), limit: int = 100, client: str | None = None
     ) -> tuple[list[Job], bool]:
-        begin = 1_700_000_000.0
+        begin, done = 1_700_000_000.0, Progress(40, 100, "probe 3")
+        ci = partial(Job, client="token:ci", created=begin)
         jobs = [
             Job("a" * 32, "vmaf_score", EVIL, f"session:{'b' * 32}", "queued", begin, queue_position=1),
-            Job(
-                "c" * 32,
-                "run_search",
-                "film.mkv to VMAF 95",
-                "token:ci",
-                "running",
-                begin,
-                begin + 2,
-                progress=Progress(40, 100, "probe 3"),
-            ),
-            Job(
-                "d" * 32, "vmaf_score", "clip.mp4", "token:ci", "failed", begin, begin, begin + 9, error="no"
-            ),
+            ci("c" * 32, "run_search", "film.mkv", status="running", started=begin + 2, progress=done),
+            ci("d" * 32, "vmaf_score", "clip.mp4", status="failed", finished=begin + 9, error="no"),
         ]
         return jobs[:limit], len(jobs) > limit
 
@@ -138,7 +124,6 @@ class AdminGround:
 
     @property
     def runtime(self) -> HttpRuntime:
-        assert self.port.sources.runtime is not None
         return self.port.sources.runtime
 
     def begin(self, principal: str = "token:ci", version: str = "2025-11-25", name: str = "t") -> Session:
@@ -147,8 +132,7 @@ class AdminGround:
         return self.runtime.sessions.begin(principal, version, client)
 
     async def get(self, path: str, token: str | None = TOKEN, **headers: str) -> httpx2.Response:
-        sent = {**({} if token is None else {"Authorization": f"Bearer {token}"}), **headers}
-        return await self.http.get(f"{self.base}{path}", headers=sent)
+        return await self.http.get(f"{self.base}{path}", headers={**_proof(token), **headers})
 
     async def json(self, path: str) -> Any:
         answer = await self.get(path)
@@ -156,11 +140,13 @@ class AdminGround:
         return answer.json()
 
     async def post(self, path: str, body: Any, token: str | None = TOKEN, **headers: str) -> httpx2.Response:
-        sent = {"Content-Type": "application/json", **headers}
-        if token is not None:
-            sent["Authorization"] = f"Bearer {token}"
+        sent = {"Content-Type": "application/json", **_proof(token), **headers}
         content = body if isinstance(body, bytes) else json.dumps(body).encode()
         return await self.http.post(f"{self.base}{path}", content=content, headers=sent)
+
+
+def _proof(token: str | None) -> dict[str, str]:
+    return {} if token is None else {"Authorization": f"Bearer {token}"}
 
 
 @asynccontextmanager

@@ -50,7 +50,6 @@ async def test_every_parameter_is_taken() -> None:
     names = [name for row in section.splitlines()[2:] for name in re.findall(r"`(\w+)`", row.split("|")[1])]
     values = {"details": "1", "connected": "1", "limit": "5", "offset": "1", "order": "asc", "sort": "calls"}
     values["nodes"] = "here"
-
     async with admin_ground() as ground:
         query = "&".join(f"{name}={values.get(name, 'x')}" for name in names)
         assert (await ground.json(f"/admin/runtime/mcp?{query}"))["limit"] == 5

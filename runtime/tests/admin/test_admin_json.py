@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import logging
 from typing import Any
 
 import pytest
 
-from admin_ground import TOKEN, FakeNodes, FakeWorkers, admin_ground
+from admin_ground import TOKEN, FakeWorkers, admin_ground
 from fake_responder import FakeClock
 from longwire.admin.nodes_view import FRESH, OLD, KnownNodes
 from longwire.admin.runtime_view import KEPT
@@ -19,22 +18,12 @@ from raw_http import call, open_session
 
 # What the plan of the runtime names.
 PLAN_COUNTERS = {
-    "mcp_sessions_expired_total",
-    "mcp_sessions_evicted_total",
-    "mcp_pending_dropped_total",
-    "mcp_sampling_capability_warnings_total",
-    "mcp_sampling_capability_dropped_total",
-    "mcp_sampling_capability_errors_total",
+    *("mcp_sessions_expired_total", "mcp_sessions_evicted_total", "mcp_pending_dropped_total"),
+    *(f"mcp_sampling_capability_{what}_total" for what in ("warnings", "dropped", "errors")),
 }
 PLAN_ROW = {
-    "id",
-    "protocol_version",
-    "path",
-    "started_at_unix",
-    "last_activity_unix",
-    "pending_count",
-    "connected",
-    "client_capabilities_json",
+    *("id", "protocol_version", "path", "started_at_unix", "last_activity_unix", "pending_count"),
+    *("connected", "client_capabilities_json"),
 }
 
 
@@ -104,37 +93,30 @@ async def test_an_old_list_of_nodes_says_nothing_about_now() -> None:
     async with admin_ground() as ground:
         sources = ground.port.sources
         nodes = sources.nodes
-        assert isinstance(nodes, FakeNodes)
         clock, tasks = FakeClock(), RunningTasks()
         known = KnownNodes(sources, tasks, clock)
         first = known.document()
         assert (first["age_seconds"], [node["label"] for node in first["nodes"]]) == (None, ["n1"])
         assert _states(known) == ("Redis has not said yet which nodes live", ["alive"])
-        await _done(tasks)
+        await tasks.ended()
         assert _states(known) == (None, ["alive", "gone"])
         assert len(tasks) == 0  # that list is fresh
         clock.advance(OLD)
         assert _states(known) == ("Redis has not said yet which nodes live", ["alive", "unknown"])
-        await _done(tasks)
+        await tasks.ended()
         assert _states(known) == (None, ["alive", "gone"])
         nodes.problem = "Redis at redis://x refuses"
         assert _states(known) == (nodes.problem, ["alive", "unknown"])
         clock.advance(FRESH)
         known.document()
-        await _done(tasks)
+        await tasks.ended()
         assert _states(known) == (nodes.problem, ["alive", "unknown"])
-        assert (last := known.document()) is not None
-        assert last["age_seconds"] == FRESH
+        assert known.document()["age_seconds"] == FRESH
 
 
 def _states(known: KnownNodes) -> tuple[str | None, list[str]]:
     found = known.document()
     return found["problem"], [node["state"] for node in found["nodes"]]
-
-
-async def _done(tasks: RunningTasks) -> None:
-    while len(tasks):
-        await asyncio.sleep(0)
 
 
 async def test_sessions_are_summed_up_and_shown_when_asked_for() -> None:
@@ -204,17 +186,13 @@ async def test_bad_values_are_refused_with_a_sentence() -> None:
             assert sentence in answer.json()["error"]
 
 
-async def test_every_document_takes_the_token_and_wrong_ones_are_slowed() -> None:
+async def test_every_document_takes_the_token() -> None:
     async with admin_ground() as ground:
         for path in ("runtime", "runtime/mcp", "workers", "streams", "jobs", "audit", "events"):
             assert (await ground.get(f"/admin/{path}", token=None)).status_code == 401
         body = {"session_id": "x" * 8}
-        assert (await ground.post("/admin/sessions/kick", body, token=None)).status_code == 401
-        for _ in range(20):
-            assert (await ground.get("/admin/runtime", token="wrong" * 5)).status_code == 401
-        slowed = await ground.get("/admin/runtime", token="wrong" * 5)
-        assert slowed.status_code == 429
-        assert "retry-after" in slowed.headers
+        for token in (None, "wrong" * 5):
+            assert (await ground.post("/admin/sessions/kick", body, token)).status_code == 401
         assert ground.port.audit.total == 0
 
 
@@ -252,12 +230,8 @@ async def test_a_kick_ends_streams_and_calls_and_the_client_gets_404_next() -> N
                 ("request", row["id"]),
             }
             kicked = await ground.post("/admin/sessions/kick", {"session_id": row["id"]})
-            assert kicked.json() == {
-                "ok": True,
-                "action": "kick",
-                "target": row["id"],
-                "said": "ended the session with 1 call in flight and 1 open GET",
-            }
+            said = "ended the session with 1 call in flight and 1 open GET"
+            assert kicked.json() == {"ok": True, "action": "kick", "target": row["id"], "said": said}
             await ground.bench.cancelled.reaches(1)
             assert "result" not in "".join([line async for line in get.aiter_lines()])
             assert [event async for event in events if event.message] == []
@@ -304,13 +278,9 @@ async def test_bad_actions_are_refused_and_audited() -> None:
             assert sentence in answer.json()["error"]
             [action] = (await ground.json("/admin/audit?limit=1"))["actions"]
             assert (action["outcome"], action["said"]) == ("refused", answer.json()["error"])
-
-
-async def test_an_action_takes_json_alone() -> None:
-    async with admin_ground() as ground:
-        body = json.dumps({"session_id": "abcdefgh"}).encode()
         for kind in ("text/plain", "application/x-www-form-urlencoded", ""):
-            answer = await ground.post("/admin/sessions/kick", body, **{"Content-Type": kind})
+            good = {"session_id": "abcdefgh"}
+            answer = await ground.post("/admin/sessions/kick", good, **{"Content-Type": kind})
             assert answer.status_code == 415
         assert (await ground.get("/admin/sessions/kick")).status_code == 405
 
@@ -319,7 +289,6 @@ async def test_workers_are_drained_and_restarted_and_all_is_audited(caplog: pyte
     tokens = Tokens({TOKEN: "ops", "second-secret-12345": "anna"})
     async with admin_ground(tokens=tokens) as ground:
         workers = ground.port.sources.workers
-        assert isinstance(workers, FakeWorkers)
         with caplog.at_level(logging.INFO, "longwire.admin"):
             drained = await ground.post("/admin/workers/drain", {"worker": "w1"})
             assert drained.status_code == 200
@@ -357,7 +326,7 @@ async def test_an_action_that_fails_is_audited_and_tells_no_more_than_that(
         assert (action["outcome"], action["target"]) == ("failed", "w1")
 
 
-async def test_a_server_without_http_has_no_sessions() -> None:
+async def test_a_server_without_http_has_jobs_and_no_sessions() -> None:
     async with admin_ground() as ground:
         ground.port.sources.runtime = None
         found = await ground.json("/admin/runtime")
@@ -366,14 +335,10 @@ async def test_a_server_without_http_has_no_sessions() -> None:
             assert isinstance(await ground.json(f"/admin/{path}"), dict)
         body = {"session_id": "0" * 8}
         assert (await ground.post("/admin/sessions/kick", body)).status_code == 404
-
-
-async def test_jobs_are_shown_without_their_ids() -> None:
-    async with admin_ground() as ground:
         found = await ground.json("/admin/jobs")
         assert [job["status"] for job in found["jobs"]] == ["queued", "running", "failed"]
         assert found["jobs"][0]["client"] == "session:bbbbbbbb…"
-        assert "a" * 32 not in json.dumps(found)
+        assert "a" * 32 not in json.dumps(found)  # a job's id
         few = await ground.json("/admin/jobs?limit=1")
         assert (few["returned_jobs"], few["more"]) == (1, True)
 

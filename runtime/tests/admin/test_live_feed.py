@@ -9,11 +9,10 @@ from typing import Any
 import pytest
 
 from fake_responder import FakeResponder
-from longwire.admin.port import MOST, LiveFeed
+from longwire.admin.port import MOST, PERIOD, LiveFeed
 from longwire.principals.principal import Holders, Principal
 from longwire.wire.http.request import Request
 
-PERIOD = 1.0
 pytestmark = pytest.mark.usefixtures("leaping_loop")
 
 
@@ -22,7 +21,7 @@ class Watched:
 
     def __init__(self) -> None:
         self.made = 0
-        self.feed = LiveFeed(self._state, PERIOD)
+        self.feed = LiveFeed(self._state)
 
     def _state(self) -> dict[str, int]:
         self.made += 1
@@ -42,6 +41,9 @@ async def test_all_who_watch_get_the_same_state_and_nobody_else_costs_anything()
     watched = Watched()
     one, other = watched.open(), watched.open()
     assert (numbers(one), numbers(other)) == ([1], [2])
+    watched.feed.announce(b"audit", {"number": 77})
+    assert b"event: audit" in one.text
+    assert numbers(one)[-1] == numbers(other)[-1] == 77  # at once
     await asyncio.sleep(3.5 * PERIOD)
     assert numbers(one)[1:] == numbers(other)[1:]
     one.drop()
@@ -77,12 +79,3 @@ async def test_the_feed_takes_a_few_and_ends_with_the_token() -> None:
     watched.feed.end_gone(Holders(frozenset({"token:ops"})))
     assert len(watched.feed) == 0
     assert all(responder.ended for responder in watching)
-
-
-async def test_an_announcement_comes_at_once() -> None:
-    watched = Watched()
-    responder = watched.open()
-    watched.feed.announce(b"audit", {"number": 77})
-    assert b"event: audit" in responder.text
-    assert numbers(responder)[-1] == 77
-    watched.feed.close()

@@ -20,8 +20,7 @@ def test_it_is_random_for_its_owner_alone_and_stays(tmp_path: Path) -> None:
     [token] = tokens
     assert path.read_text() == f"{token}\n"
     assert len(token) > 40
-    principal = tokens.find(token)
-    assert principal.key == "token:admin"
+    assert tokens.find(token).key == "token:admin"
     assert list(own_token(tmp_path / "new")[0]) == [token]
     assert list(own_token(tmp_path)[0]) != [token]
     assert os.listdir(tmp_path / "new") == [NAME]
@@ -33,22 +32,22 @@ def test_servers_that_start_at_once_have_the_same(tmp_path: Path) -> None:
     assert found == [[(tmp_path / NAME).read_text().strip()]] * 8
 
 
-@pytest.mark.parametrize("mode", [0o644, 0o640, 0o620])
-def test_one_that_others_could_touch_is_made_anew(tmp_path: Path, mode: int) -> None:
-    [before] = own_token(tmp_path)[0]
-    (tmp_path / NAME).chmod(mode)
-    tokens, path = own_token(tmp_path)
-    assert before not in tokens
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
-
-
-@pytest.mark.parametrize("content", ["", "short", "two words of it", "ü" * 40, "a name\nand more"])
-def test_a_broken_file_is_replaced(tmp_path: Path, content: str) -> None:
+@pytest.mark.parametrize(
+    ("content", "mode"),
+    [
+        *(("one-that-others-could-touch", mode) for mode in (0o644, 0o640, 0o620)),
+        *((broken, 0o600) for broken in ("", "short", "two words of it", "ü" * 40, "a name\nand more")),
+    ],
+)
+def test_a_broken_file_and_one_that_others_could_touch_are_replaced(
+    tmp_path: Path, content: str, mode: int
+) -> None:
     path = tmp_path / NAME
     path.write_text(content)
-    path.chmod(0o600)
+    path.chmod(mode)
     [token] = own_token(tmp_path)[0]
-    assert path.read_text() == f"{token}\n"
+    assert path.read_text() == f"{token}\n" != f"{content}\n"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
 def test_a_link_is_replaced_and_not_followed(tmp_path: Path) -> None:

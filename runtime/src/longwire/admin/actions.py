@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Final, Literal, NamedTuple, TypeAlias
 
-from longwire.admin.queries import NODES, AdminRefusal, Document, answer, parameters, refuse, whole
+from longwire.admin.queries import FAILED, NODES, AdminRefusal, Document, answer, parameters, refuse, whole
 from longwire.admin.sessions_view import beginning
 from longwire.admin.sources import Sources
 from longwire.errors import ClusterUnavailable
@@ -56,22 +56,9 @@ class Audit:
         kept = Action(self.total, round(self._clock(), 3), who, address, action, target, outcome, said)
         self._kept.appendleft(kept)
         level = logging.INFO if outcome == "done" else logging.WARNING
-        logger.log(
-            level,
-            "operator %s: %s %s: %s",
-            who,
-            action,
-            target,
-            said,
-            extra={
-                "event": "admin_action",
-                "who": who,
-                "address": address,
-                "action": action,
-                "target": target,
-                "outcome": outcome,
-            },
-        )
+        fields = {name: getattr(kept, name) for name in ("who", "address", "action", "target", "outcome")}
+        fields["event"] = "admin_action"
+        logger.log(level, "operator %s: %s %s: %s", who, action, target, said, extra=fields)
         self.on_action(kept)
         return kept
 
@@ -90,22 +77,16 @@ def audits_together(query: str, documents: Mapping[str, Document]) -> Document:
     return {"total": total, "actions": actions[:KEPT], "problems": problems}
 
 
-class Done(NamedTuple):
-    """An action that was carried out, and its target."""
-
-    target: str
-    said: str  # one sentence
-
-
 class OperatorAction(NamedTuple):
     """A kind of action: its name, the field that names its target, and its function."""
 
     name: str
     field: str  # of the body, which names the target
-    run: Callable[[Sources, str], Awaitable[Done]]  # raises AdminRefusal
+    # What was done to which target, in one sentence; raises AdminRefusal.
+    run: Callable[[Sources, str], Awaitable[tuple[str, str]]]
 
 
-async def _kick(sources: Sources, given: str) -> Done:
+async def _kick(sources: Sources, given: str) -> tuple[str, str]:
     begin = beginning(given)
     found = [] if sources.runtime is None else sources.runtime.sessions.starting_with(begin)
     if any(len(begin) < len(beginning(shown_id(session.id))) for session in found):
@@ -119,10 +100,9 @@ async def _kick(sources: Sources, given: str) -> Done:
     if len(found) > 1:
         raise AdminRefusal(409, f"{len(found)} sessions begin with {shown}: name the whole id")
     [session] = found
-    calls, streams = session.calls, session.open_gets
+    ended = f"{_many(session.calls, 'call')} in flight and {_many(session.open_gets, 'open GET')}"
     session.end("kicked")
-    ended = f"{_many(calls, 'call')} in flight and {_many(streams, 'open GET')}"
-    return Done(shown_id(session.id), f"ended the session with {ended}")
+    return shown_id(session.id), f"ended the session with {ended}"
 
 
 async def _elsewhere(sources: Sources, begin: str) -> AdminRefusal | None:
@@ -156,38 +136,29 @@ def _many(number: int, thing: str) -> str:
     return f"{number} {thing}{'' if number == 1 else 's'}"
 
 
-async def _drain(sources: Sources, worker_id: str) -> Done:
-    workers = _workers(sources)
-    if not workers.drain(worker_id):
-        raise _not_done(workers, worker_id)
-    return Done(worker_id, "the worker finishes what it runs, and another takes its place")
+def _to_worker(name: str, do: Callable[[WorkerPool, str], bool], said: str) -> OperatorAction:
+    """An action on a worker: `do` returns whether it was done."""
+
+    async def run(sources: Sources, worker_id: str) -> tuple[str, str]:
+        workers = sources.workers
+        if workers is None:
+            raise AdminRefusal(409, "this server has no method workers: start it with --method-workers")
+        if do(workers, worker_id):
+            return worker_id, said
+        for status in workers.statuses():
+            if status.id == worker_id:
+                raise AdminRefusal(409, f"the worker {worker_id} is {status.state}: wait until it is ready")
+        raise AdminRefusal(404, f"there is no worker {quoted(worker_id)}: see /admin/workers")
+
+    return OperatorAction(name, "worker", run)
 
 
-async def _restart(sources: Sources, worker_id: str) -> Done:
-    workers = _workers(sources)
-    if not workers.restart(worker_id):
-        raise _not_done(workers, worker_id)
-    return Done(worker_id, "the worker was ended, and is started again")
-
-
-def _not_done(workers: WorkerPool, worker_id: str) -> AdminRefusal:
-    """Why nothing was done to a worker."""
-    for status in workers.statuses():
-        if status.id == worker_id:
-            return AdminRefusal(409, f"the worker {worker_id} is {status.state}: wait until it is ready")
-    return AdminRefusal(404, f"there is no worker {quoted(worker_id)}: see /admin/workers")
-
-
-def _workers(sources: Sources) -> WorkerPool:
-    if sources.workers is None:
-        raise AdminRefusal(409, "this server has no method workers: start it with --method-workers")
-    return sources.workers
-
-
+_DRAINED: Final = "the worker finishes what it runs, and another takes its place"
+_RESTARTED: Final = "the worker was ended, and is started again"
 ACTIONS: Final[dict[str, OperatorAction]] = {
     "/admin/sessions/kick": OperatorAction("kick", "session_id", _kick),
-    "/admin/workers/drain": OperatorAction("drain", "worker", _drain),
-    "/admin/workers/restart": OperatorAction("restart", "worker", _restart),
+    "/admin/workers/drain": _to_worker("drain", lambda pool, worker: pool.drain(worker), _DRAINED),
+    "/admin/workers/restart": _to_worker("restart", lambda pool, worker: pool.restart(worker), _RESTARTED),
 }
 
 
@@ -201,11 +172,12 @@ def action_handler(action: OperatorAction, sources: Sources, audit: Audit, tasks
             given = _target(request, action.field)
             target, said = await action.run(sources, given)
         except AdminRefusal as problem:
-            outcome, target, said, refusal = "refused", _shown(given), str(problem), problem
+            outcome, refusal = "refused", problem
         except Exception:
             logger.exception("the action %s failed", action.name, extra={"event": "admin_failed"})
-            outcome, target, said = "failed", _shown(given), "the server failed at it: see its log"
-            refusal = AdminRefusal(500, said)
+            outcome, refusal = "failed", FAILED
+        if refusal is not None:
+            target, said = _shown(given), str(refusal)
         who = request.principal.key.removeprefix("token:")
         audit.record(who, request.address, action.name, target, outcome, said)
         if refusal is not None:

@@ -11,19 +11,16 @@ import asyncio
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from longwire.admin.queries import Document
 from longwire.admin.sources import Sources
-from longwire.cluster.nodes import LEASE, NodeStatus
+from longwire.cluster.nodes import LEASE, Nodes, NodeStatus
 from longwire.errors import ClusterUnavailable
 from longwire.foreign_json import parse_json
 from longwire.principals.principal import Principal
 from longwire.wire.http.request import HeaderList, Request
 from longwire.wire.tasks import RunningTasks
-
-if TYPE_CHECKING:
-    from longwire.cluster.nodes import Nodes
 
 RUNTIME: Final = "/admin/runtime"
 FRESH: Final = 0.5  # seconds in which nobody asks again
@@ -44,7 +41,7 @@ class KnownNodes:
         self._clock = clock
         self._asked = -FRESH
         self._answered = -OLD
-        self._asking: asyncio.Future[None] | None = None
+        self._asking: asyncio.Task[None] | None = None
         self._found: list[NodeStatus] = []
         self._failed = False  # the last question had no answer
         self._others: Mapping[str, Document] = {}  # what they said of themselves, by label
@@ -80,9 +77,9 @@ class KnownNodes:
 
         They are asked at the port for other nodes, all at once, for a bounded time.
         """
-        await self.fresh()
-        found = await asyncio.gather(*(self._ask_node(node, path, query) for node in self._living()))
-        return {node.label: said for node, said in zip(self._living(), found, strict=False)}
+        living = self._living()
+        found = await asyncio.gather(*(self._ask_node(node, path, query) for node in living))
+        return {node.label: said for node, said in zip(living, found, strict=True)}
 
     def _living(self) -> list[NodeStatus]:
         """The other nodes that live."""
@@ -104,53 +101,39 @@ class KnownNodes:
             return document
         return {"problem": f"the node '{node.label}' doesn't say: set [admin] listen there, or see its log"}
 
-    def _ask(self) -> asyncio.Future[None] | None:
+    def _ask(self) -> asyncio.Task[None] | None:
         """The question that is under way; None: the list is fresh."""
         nodes = self._sources.nodes
         if self._asking is None and nodes is not None and self._clock() - self._asked >= FRESH:
             self._asked = self._clock()
-            self._asking = asyncio.get_running_loop().create_future()
-            self._tasks.spawn(self._answer(nodes, self._asking))
+            self._asking = self._tasks.spawn(self._answer(nodes))
         return self._asking
 
-    async def _answer(self, nodes: Nodes, asking: asyncio.Future[None]) -> None:
+    async def _answer(self, nodes: Nodes) -> None:
         try:
             async with asyncio.timeout(_MOST):
                 self._found = await nodes.statuses()
             self._failed, self._answered = False, self._clock()
-            living = self._living()
-            said = await asyncio.gather(*(self._ask_node(node, RUNTIME, "") for node in living))
-            self._others = {node.label: one for node, one in zip(living, said, strict=True)}
+            self._others = await self.ask_others(RUNTIME, "")
         except (ClusterUnavailable, TimeoutError):
             self._failed = True
         finally:
             self._asking = None
-            if not asking.done():
-                asking.set_result(None)
 
 
 class _Taken:
     """The Responder of a question to another node: it takes the whole answer."""
 
     gone = False
-    unsent = 0
-
-    def __init__(self) -> None:
-        self.status = 0
-        self.body = b""
+    unsent = status = 0
+    body = b""
 
     def answer(self, status: int, body: bytes = b"", kind: bytes = b"", headers: HeaderList = ()) -> None:
         self.status, self.body = status, body
 
-    def begin_events(self, headers: HeaderList = ()) -> None: ...
+    def _ignored(self, *_: object, **__: object) -> None: ...
 
-    def send(self, events: bytes) -> None: ...
-
-    def end(self) -> None: ...
-
-    def on_gone(self, callback: Callable[[], None]) -> None: ...
-
-    def on_room(self, callback: Callable[[], None]) -> None: ...
+    begin_events = send = end = on_gone = on_room = _ignored
 
 
 def _row(node: NodeStatus, here: str, known: bool) -> Document:

@@ -32,11 +32,25 @@ def own_token(folder: Path) -> tuple[Tokens, Path]:
 def _made(path: Path) -> str:
     """A new token, or that of a server that starts at the same time; replaces a file that others can read."""
     token = secrets.token_urlsafe(_BYTES)
-    if _write(path, token):
-        return token
-    if (other := _kept(path)) is not None:
-        return other
-    _write(path, token, anew=True)
+    new = path.with_name(f".{NAME}-{secrets.token_hex(4)}")  # it gets its name when it is whole
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        with open(descriptor, "w", encoding="ascii") as file:
+            file.write(f"{token}\n")
+        try:
+            os.link(new, path)
+        except FileExistsError:
+            if (other := _kept(path)) is not None:
+                return other
+            os.replace(new, path)
+    except OSError as error:
+        raise SettingsError(
+            f"can't write the admin token to '{path}': {error.strerror}: set [admin] token_file"
+        ) from None
+    finally:
+        with suppress(OSError):
+            os.unlink(new)
     return token
 
 
@@ -50,27 +64,3 @@ def _kept(path: Path) -> str | None:
             if ours and not found.st_mode & _OTHERS:
                 return next(iter(parse_tokens(file.read(4096), str(path))))
     return None
-
-
-def _write(path: Path, token: str, *, anew: bool = False) -> bool:
-    """Write the whole file or nothing, for its owner alone from the first moment; False: it exists."""
-    new = path.with_name(f".{NAME}-{secrets.token_hex(4)}")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        with open(descriptor, "w", encoding="ascii") as file:
-            file.write(f"{token}\n")
-        if anew:
-            os.replace(new, path)
-        else:
-            with suppress(FileExistsError):
-                os.link(new, path)
-                return True
-    except OSError as error:
-        raise SettingsError(
-            f"can't write the admin token to '{path}': {error.strerror}: set [admin] token_file"
-        ) from None
-    finally:
-        with suppress(OSError):
-            os.unlink(new)
-    return anew

@@ -16,6 +16,7 @@ from longwire.admin.actions import ACTIONS, Audit, action_handler, audits_togeth
 from longwire.admin.nodes_view import RUNTIME, KnownNodes
 from longwire.admin.queries import (
     DEFAULT_LIMIT,
+    FAILED,
     HEADERS,
     PAGING,
     AdminRefusal,
@@ -71,9 +72,8 @@ class LiveFeed:
     is skipped, so nothing piles up; the next state is complete again.
     """
 
-    def __init__(self, state: Callable[[], object], period: float = PERIOD) -> None:
+    def __init__(self, state: Callable[[], object]) -> None:
         self._state = state
-        self._period = period
         self._watching: dict[Responder, Principal] = {}
         self._timer: asyncio.TimerHandle | None = None
 
@@ -88,9 +88,9 @@ class LiveFeed:
         responder.begin_events(HEADERS)
         responder.on_gone(partial(self._left, responder))
         self._watching[responder] = request.principal
-        self._send(responder, self._event())
+        self._send(responder, event(encoded(self._state()), b"state"))
         if self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(self._period, self._tick)
+            self._timer = asyncio.get_running_loop().call_later(PERIOD, self._tick)
 
     def announce(self, kind: bytes, document: object) -> None:
         text = event(encoded(document), kind)
@@ -110,14 +110,9 @@ class LiveFeed:
             if not responder.gone:
                 responder.end()
 
-    def _event(self) -> bytes:
-        return event(encoded(self._state()), b"state")
-
     def _tick(self) -> None:
-        self._timer = asyncio.get_running_loop().call_later(self._period, self._tick)
-        text = self._event()
-        for responder in list(self._watching):
-            self._send(responder, text)
+        self._timer = asyncio.get_running_loop().call_later(PERIOD, self._tick)
+        self.announce(b"state", self._state())
 
     def _send(self, responder: Responder, text: bytes) -> None:
         if responder.gone:
@@ -153,14 +148,25 @@ class AdminPort:
             own = {"cluster": nodes.document(), "admin_actions_total": self.audit.total}
             return {**runtime_document(sources), **own}
 
+        async def fresh_state(query: str) -> Document:
+            parameters(query, {})
+            await nodes.fresh()
+            return state()
+
         self._feed = feed = LiveFeed(state)
         self.audit.on_action = lambda action: feed.announce(b"audit", asdict(action))
         tokens.on_gone(feed.end_gone)
         page_files = static_files()
-        own = _documents(sources, self.audit, history)
-        made: dict[str, MakeLater] = {path: _of_nodes(path, make, nodes) for path, make in own.items()}
-        made["/admin/runtime"] = _fresh(state, nodes)
-        made["/admin/jobs"] = _jobs(sources)
+        own: dict[str, Make] = {  # documents of this node that are made at once
+            "/admin/runtime/mcp": partial(sessions_document, sources),
+            "/admin/audit": self.audit.document,
+            "/admin/history": history.document,
+            "/admin/streams": partial(streams_document, sources),
+            "/admin/workers": partial(workers_document, sources),
+        }
+        made: dict[str, MakeLater] = {at: partial(_of_nodes, at, make, nodes) for at, make in own.items()}
+        made[RUNTIME] = fresh_state
+        made["/admin/jobs"] = partial(_jobs, sources)
         handlers = {path: _document_handler(make, tasks) for path, make in made.items()}
         routes: dict[str, tuple[tuple[str, ...], Handler]] = {
             path: (_READ, handler) for path, handler in {**page_files, **handlers}.items()
@@ -173,9 +179,8 @@ class AdminPort:
         access = Access(
             tokens, given.names, plain_refusals=True, proxies=given.proxies, refused=given.refused
         )
-        handler = _same_origin(_routed(routes))
         # The endpoint to open.
-        self.page = Page(_NAME, address, handler, PAGE, tls, access, frozenset({*page_files, "/"}))
+        self.page = Page(_NAME, address, _routed(routes), PAGE, tls, access, frozenset({*page_files, "/"}))
         own[RUNTIME] = lambda _: runtime_document(sources)
         self.peers = _for_peers(own)  # answers other nodes, with the documents of this one
 
@@ -188,22 +193,6 @@ class AdminPort:
 # ---- documents ------------------------------------------------------------------------------
 
 
-def _documents(sources: Sources, audit: Audit, history: History) -> dict[str, Make]:
-    """The documents of this node that are made at once, by path."""
-
-    def workers(query: str) -> Document:
-        parameters(query, {})
-        return workers_document(sources)
-
-    return {
-        "/admin/runtime/mcp": partial(sessions_document, sources),
-        "/admin/audit": audit.document,
-        "/admin/history": history.document,
-        "/admin/streams": partial(streams_document, sources),
-        "/admin/workers": workers,
-    }
-
-
 # Documents that cover all nodes where the query says nodes=all: the query for each node, and the function
 # that merges the nodes' documents, by label.
 _MERGES: Final[dict[str, tuple[Callable[[str], str], Callable[[str, Mapping[str, Document]], Document]]]] = {
@@ -213,42 +202,25 @@ _MERGES: Final[dict[str, tuple[Callable[[str], str], Callable[[str, Mapping[str,
 }
 
 
-def _of_nodes(path: str, make: Make, nodes: KnownNodes) -> MakeLater:
-    async def later(query: str) -> Document:
-        here = make(query)  # which refuses bad parameters
-        if path not in _MERGES or nodes.here is None or "nodes=all" not in query.split("&"):
-            return here
-        each, merge = _MERGES[path]
-        asked = each(query)
-        own = {nodes.here: make(asked)}
-        return merge(query, own | await nodes.ask_others(path, asked))
-
-    return later
+async def _of_nodes(path: str, make: Make, nodes: KnownNodes, query: str) -> Document:
+    here = make(query)  # which refuses bad parameters
+    if path not in _MERGES or nodes.here is None or "nodes=all" not in query.split("&"):
+        return here
+    each, merge = _MERGES[path]
+    asked = each(query)
+    own = {nodes.here: make(asked)}
+    await nodes.fresh()
+    return merge(query, own | await nodes.ask_others(path, asked))
 
 
-def _fresh(state: Callable[[], Document], nodes: KnownNodes) -> MakeLater:
-    """The document of GET /admin/runtime, which waits for a fresh list of nodes."""
-
-    async def later(query: str) -> Document:
-        parameters(query, {})
-        await nodes.fresh()
-        return state()
-
-    return later
-
-
-def _jobs(sources: Sources) -> MakeLater:
+async def _jobs(sources: Sources, query: str) -> Document:
     """The document of GET /admin/jobs: the store is read in a thread."""
-
-    async def later(query: str) -> Document:
-        asked = parameters(query, {"limit": PAGING["limit"]})
-        try:
-            jobs, more = await sources.jobs.list(limit=asked.get("limit", DEFAULT_LIMIT))
-        except expected_errors() as error:
-            raise AdminRefusal(503, str(error)) from None
-        return {"returned_jobs": len(jobs), "more": more, "jobs": [_row(job) for job in jobs]}
-
-    return later
+    asked = parameters(query, {"limit": PAGING["limit"]})
+    try:
+        jobs, more = await sources.jobs.list(limit=asked.get("limit", DEFAULT_LIMIT))
+    except expected_errors() as error:
+        raise AdminRefusal(503, str(error)) from None
+    return {"returned_jobs": len(jobs), "more": more, "jobs": [_row(job) for job in jobs]}
 
 
 def _row(job: Job) -> Document:
@@ -281,7 +253,7 @@ def _document_handler(make: MakeLater, tasks: RunningTasks) -> Handler:
             refuse(responder, refusal)
         except Exception:  # or nobody would answer
             logger.exception("%s could not be made", request.path, extra={"event": "admin_failed"})
-            refuse(responder, AdminRefusal(500, "the server failed at it: see its log"))
+            refuse(responder, FAILED)
 
     def handle(request: Request, responder: Responder) -> None:
         tasks.spawn(later(request, responder))
@@ -310,7 +282,9 @@ def _routed(routes: Mapping[str, tuple[tuple[str, ...], Handler]]) -> Handler:
 
     def handle(request: Request, responder: Responder) -> None:
         methods, handler = routes.get(request.path, ((), None))
-        if handler is None:
+        if (foreign := _foreign(request)) is not None:
+            refuse(responder, foreign)
+        elif handler is None:
             refuse(responder, AdminRefusal(404, f"there is nothing at {quoted(request.path)}: use {named}"))
         elif request.method not in methods:
             allowed = ", ".join(methods)
@@ -326,19 +300,13 @@ def _to_page(_: Request, responder: Responder) -> None:
     responder.answer(302, headers=[*HEADERS, (b"location", PAGE.encode())])
 
 
-def _same_origin(handler: Handler) -> Handler:
-    """The same handler for the server's own page alone: the origins allowed to clients don't count here."""
-
-    def handle(request: Request, responder: Responder) -> None:
-        origin, host = request.headers.get("origin"), request.headers.get("host", "")
-        if origin is not None and urlsplit(origin).netloc.lower() != host.lower():
-            refuse(responder, AdminRefusal(403, f"pages of {quoted(origin)} may not use the admin port"))
-        elif (
-            request.headers.get("sec-fetch-site", "none") not in ("none", "same-origin")
-            and request.headers.get("sec-fetch-mode") != "navigate"  # a link may lead here
-        ):
-            refuse(responder, AdminRefusal(403, "other pages may not use the admin port: type its address"))
-        else:
-            handler(request, responder)
-
-    return handle
+def _foreign(request: Request) -> AdminRefusal | None:
+    """The refusal of a request that another page sent: the origins allowed to clients don't count here."""
+    headers = request.headers
+    origin = headers.get("origin")
+    if origin is not None and urlsplit(origin).netloc.lower() != headers.get("host", "").lower():
+        return AdminRefusal(403, f"pages of {quoted(origin)} may not use the admin port")
+    ours = headers.get("sec-fetch-site", "none") in ("none", "same-origin")
+    if ours or headers.get("sec-fetch-mode") == "navigate":  # a link may lead here
+        return None
+    return AdminRefusal(403, "other pages may not use the admin port: type its address")

@@ -30,6 +30,9 @@ class AdminRefusal(LongwireError):
         self.status = status
 
 
+FAILED: Final = AdminRefusal(500, "the server failed at it: see its log")
+
+
 def encoded(document: object) -> bytes:
     return json.dumps(document, separators=(",", ":"), ensure_ascii=False).encode("utf-8", "replace")
 
@@ -55,8 +58,7 @@ Reader = Callable[[str, str], Any]  # from the name and the text of a parameter
 
 
 def truth(name: str, text: str) -> bool:
-    found = _TRUTH.get(text.lower())
-    if found is None:
+    if (found := _TRUTH.get(text.lower())) is None:
         raise AdminRefusal(400, f"{name} is {quoted(text)}: use 1 or 0")
     return found
 

@@ -12,11 +12,11 @@ from dataclasses import asdict
 from typing import Any, Final
 
 from longwire.admin.queries import NODES, Document, parameters
-from longwire.admin.sessions_view import limits_of_sessions, totals
+from longwire.admin.sessions_view import attached, limits_of_sessions
 from longwire.admin.sources import Sources
 from longwire.counters import RuntimeCounters
 from longwire.declared import declared
-from longwire.operations.figures import Latencies, plain_counts, quantile
+from longwire.operations.figures import Latencies, plain_counts, quantile, session_totals
 from longwire.settings import Settings
 
 # Requests to clients that lack the capability, under the names of the runtime's plan.
@@ -29,10 +29,8 @@ _SAMPLING: Final = {
 
 def runtime_document(sources: Sources) -> Document:
     """The document of GET /admin/runtime."""
-    now = sources.clock()
-    runtime = sources.runtime
-    all_sessions = totals(() if runtime is None else runtime.sessions)
-    counters = RuntimeCounters() if runtime is None else runtime.counters
+    now, counters = sources.clock(), sources.counters
+    all_sessions = session_totals(sources.sessions)
     return {
         "version": declared().version,
         "pid": os.getpid(),
@@ -40,9 +38,9 @@ def runtime_document(sources: Sources) -> Document:
         "started_at_unix": round(sources.started, 3),
         "uptime_seconds": round(now - sources.started, 3),
         "ready": sources.problem() is None,
-        "mcp_enabled": runtime is not None,
+        "mcp_enabled": sources.runtime is not None,
         "active_mcp_sessions": all_sessions.sessions,
-        "open_streams": all_sessions.streams,
+        "open_streams": sum(map(attached, sources.sessions)),
         "open_get_streams": all_sessions.gets,
         "open_subscriptions": sources.limits.subscriptions,
         "pending_messages": all_sessions.pending,
@@ -65,17 +63,14 @@ def runtime_document(sources: Sources) -> Document:
     }
 
 
-def workers_document(sources: Sources) -> Document:
+def workers_document(sources: Sources, query: str = "") -> Document:
     """The document of GET /admin/workers: the method workers behind the contract."""
+    parameters(query, {})
     workers = sources.workers
     if workers is None:
         return {"enabled": False, "queued": 0, "can_restart": False, "workers": []}
-    return {
-        "enabled": True,
-        "queued": workers.queued,
-        "can_restart": True,
-        "workers": [asdict(status) for status in workers.statuses()],
-    }
+    rows = [asdict(status) for status in workers.statuses()]
+    return {"enabled": True, "queued": workers.queued, "can_restart": True, "workers": rows}
 
 
 def _limits(settings: Settings) -> Document:
@@ -109,12 +104,8 @@ def _latencies(latencies: Latencies, outcomes: Mapping[str, Mapping[str, int]] |
     """Latencies of the methods or tools called: counts between the bounds, quantiles of the last calls."""
     rows = {}
     for name, counts, seconds, window in latencies.figures():
-        rows[name] = {
-            "count": sum(counts),
-            "sum_ms": round(1000 * seconds, 3),
-            **quantiles(window),
-            "counts": counts,
-        }
+        summed = {"count": sum(counts), "sum_ms": round(1000 * seconds, 3)}
+        rows[name] = {**summed, **quantiles(window), "counts": counts}
         if outcomes is not None:
             rows[name]["outcomes"] = dict(outcomes.get(name, {}))
     bounds = [1000 * bound for bound in latencies.bounds]
@@ -159,12 +150,12 @@ class History:
         sources, before = self._sources, self._counted
         self._counted = counted = self._counts()
         requests, errors, refused = (now - then for now, then in zip(counted, before, strict=True))
-        sessions = totals(() if sources.runtime is None else sources.runtime.sessions)
+        sessions = session_totals(sources.sessions)
         self._points.append(
             {
                 "at_unix": PERIOD * (sources.clock() // PERIOD),  # the same for all nodes
                 "sessions": sessions.sessions,
-                "streams": sessions.streams,
+                "streams": sum(map(attached, sources.sessions)),
                 "pending": sessions.pending,
                 "connections": len(sources.metrics.connections),
                 "in_flight": sources.limits.in_flight,
@@ -182,9 +173,8 @@ class History:
 
     def _counts(self) -> tuple[int, int, int]:
         """Since the start: requests that were answered, calls that failed, requests that were refused."""
-        metrics, runtime = self._sources.metrics, self._sources.runtime
-        refused = 0 if runtime is None else sum(runtime.counters.refused.values())
-        return metrics.request_seconds.count, metrics.errors, refused
+        metrics, refused = self._sources.metrics, self._sources.counters.refused
+        return metrics.request_seconds.count, metrics.errors, sum(refused.values())
 
 
 def histories_together(_: str, documents: Mapping[str, Document]) -> Document:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, Final
 from urllib.parse import urlencode
 
 from longwire.admin.queries import (
@@ -39,7 +39,7 @@ _ORDERS: Final[dict[str, Callable[[Session], Any]]] = {
     "last_activity": lambda session: session.last_seen,
     "pending": lambda session: session.pending,
     "pending_bytes": lambda session: session.pending_bytes,
-    "streams": lambda session: _attached(session),
+    "streams": lambda session: attached(session),
     "calls": lambda session: session.calls,
     "principal": lambda session: session.principal,
     "protocol_version": lambda session: session.version,
@@ -64,26 +64,8 @@ _PARAMETERS: Final[Mapping[str, Reader]] = {
 }
 
 
-class Totals(NamedTuple):
-    sessions: int
-    streams: int  # with a connection: GETs, and those of calls
-    gets: int
-    pending: int
-    pending_bytes: int
-
-
-def totals(sessions: Iterable[Session]) -> Totals:
-    found = streams = gets = pending = size = 0
-    for session in sessions:
-        found += 1
-        streams += _attached(session)
-        gets += session.open_gets
-        pending += session.pending
-        size += session.pending_bytes
-    return Totals(found, streams, gets, pending, size)
-
-
-def _attached(session: Session) -> int:
+def attached(session: Session) -> int:
+    """How many of its streams have a connection: GETs, and those of calls."""
     return sum(1 for _ in session.attached_streams())
 
 
@@ -108,9 +90,7 @@ def sessions_document(sources: Sources, query: str) -> Document:
         "details": details,
         "limit": limit,
         "offset": offset,
-        "session_id": asked.get("session_id"),
-        "protocol_version": asked.get("protocol_version"),
-        "principal": asked.get("principal"),
+        **{name: asked.get(name) for name in ("session_id", "protocol_version", "principal")},
         "protocol_versions": dict(Counter(session.version for session in found).most_common(16)),
         **limits_of_sessions(sources.settings),
         "sessions": rows,
@@ -199,7 +179,7 @@ def _row(session: Session, epoch: float) -> Document:
         "last_activity_unix": round(session.last_seen + epoch, 3),
         "initialized": session.initialized,
         "connected": session.open_gets > 0,
-        "streams": _attached(session),
+        "streams": attached(session),
         "calls_in_flight": session.calls,
         "pending_count": session.pending,
         "pending_bytes": session.pending_bytes,
@@ -224,8 +204,7 @@ def streams_document(sources: Sources, query: str) -> Document:
     """The document of GET /admin/streams: the open event streams of sessions; raises AdminRefusal."""
     asked = parameters(query, PAGING)
     limit, offset = asked.get("limit", DEFAULT_LIMIT), asked.get("offset", 0)
-    sessions: Iterable[Session] = () if sources.runtime is None else sources.runtime.sessions
-    found = [(session, stream) for session in sessions for stream in session.attached_streams()]
+    found = [(session, stream) for session in sources.sessions for stream in session.attached_streams()]
     rows = [
         {
             "session_id": shown_id(session.id),
@@ -238,10 +217,5 @@ def streams_document(sources: Sources, query: str) -> Document:
         }
         for session, stream in found[offset : offset + limit]
     ]
-    return {
-        "open_streams": len(found),
-        "returned_streams": len(rows),
-        "limit": limit,
-        "offset": offset,
-        "streams": rows,
-    }
+    counted = {"open_streams": len(found), "returned_streams": len(rows)}
+    return {**counted, "limit": limit, "offset": offset, "streams": rows}

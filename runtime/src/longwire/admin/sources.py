@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
+from longwire.cluster.nodes import Nodes
+from longwire.counters import RuntimeCounters
 from longwire.http_runtime import HttpRuntime
 from longwire.operations.metrics import Metrics
 from longwire.principals.limits import CallLimits
+from longwire.sessions.session import Session
 from longwire.settings import Settings
 from longwire.work import Jobs
 from longwire.workers.pool import WorkerPool
-
-if TYPE_CHECKING:
-    from longwire.cluster.nodes import Nodes
 
 
 @dataclass(slots=True)
@@ -33,6 +32,14 @@ class Sources:
 
     def use(self, settings: Settings) -> None:
         self.settings = settings
+
+    @property
+    def sessions(self) -> Iterable[Session]:
+        return () if self.runtime is None else self.runtime.sessions
+
+    @property
+    def counters(self) -> RuntimeCounters:
+        return RuntimeCounters() if self.runtime is None else self.runtime.counters
 
     @property
     def workers(self) -> WorkerPool | None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import accumulate, islice
 from math import ceil
-from typing import TYPE_CHECKING, Final, get_args
+from typing import TYPE_CHECKING, Final, NamedTuple, get_args
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
@@ -97,11 +97,8 @@ def _of_cluster(cluster: Nodes) -> Iterable[Metric]:
     yield GaugeMetricFamily(named("cluster_lease_held"), "Whether this node has its lease", held)
     if held:  # otherwise nobody knows
         yield GaugeMetricFamily(named("cluster_nodes"), "Nodes that live, this one included", cluster.living)
-    yield CounterMetricFamily(
-        named("cluster_redis_failures"),
-        "Commands that Redis did not answer, or refused",
-        cluster.link.failures,
-    )
+    failed, text = cluster.link.failures, "Commands that Redis did not answer, or refused"
+    yield CounterMetricFamily(named("cluster_redis_failures"), text, failed)
 
 
 # Field of RuntimeCounters, name of the metric without `_total`, meaning.
@@ -130,10 +127,14 @@ _COUNTERS: Final = (
 
 
 def labelled(
-    name: str, text: str, labels: list[str], counts: Mapping[str, int] | Mapping[tuple[str, str], int]
-) -> CounterMetricFamily:
+    name: str,
+    text: str,
+    labels: list[str],
+    counts: Mapping[str, int] | Mapping[tuple[str, str], int],
+    make: type[CounterMetricFamily | GaugeMetricFamily] = CounterMetricFamily,
+) -> CounterMetricFamily | GaugeMetricFamily:
     """Counts as one metric; `name` is without the product's, and without `_total`."""
-    family = CounterMetricFamily(named(name), text, labels=labels)
+    family = make(named(name), text, labels=labels)
     for key, count in sorted(counts.items()):
         family.add_metric([key] if isinstance(key, str) else [*key], count)
     return family
@@ -156,48 +157,53 @@ def runtime_figures(
     asked = counters.client_requests
     yield labelled("mcp_client_requests", "Requests to clients", ["kind", "outcome"], asked)
     yield labelled("mcp_forwards_failed", "Requests that could not be passed on", ["outcome"], forwards)
-    yield from _of_sessions(sessions())
+    for (name, text), value in zip(_OF_SESSIONS.items(), session_totals(sessions()), strict=True):
+        yield GaugeMetricFamily(named(name), text, value)
     if cluster is not None:
         yield from _of_cluster(cluster)
 
 
-def _of_sessions(found: Iterable[Session]) -> Iterator[Metric]:
-    sessions = gets = messages = size = risked = at_risk = 0
-    for session in found:
-        sessions += 1
+class SessionTotals(NamedTuple):
+    sessions: int
+    gets: int
+    pending: int
+    pending_bytes: int
+    at_risk: int
+    pending_at_risk: int
+
+
+def session_totals(sessions: Iterable[Session]) -> SessionTotals:
+    """What the sessions have together."""
+    found = gets = pending = size = risked = at_risk = 0
+    for session in sessions:
+        found += 1
         gets += session.open_gets
-        messages += session.pending
+        pending += session.pending
         size += session.pending_bytes
         if session.at_risk:
             at_risk += 1
             risked += session.pending
-    for name, text, value in (
-        (named("mcp_sessions"), "Open sessions", sessions),
-        (named("mcp_get_streams"), "Open event streams of sessions", gets),
-        (named("mcp_pending_messages"), "Messages that wait for clients of sessions", messages),
-        (named("mcp_pending_bytes"), "Bytes of these messages", size),
-        (named("mcp_sessions_at_risk"), "Sessions that can't be stored for now", at_risk),
-        (named("mcp_messages_at_risk"), "Messages that wait for clients of these sessions", risked),
-    ):
-        yield GaugeMetricFamily(name, text, value)
+    return SessionTotals(found, gets, pending, size, at_risk, risked)
 
 
-_STATES: Final[tuple[str, ...]] = get_args(WorkerState)
+# The metrics of SessionTotals, in its order.
+_OF_SESSIONS: Final = {
+    "mcp_sessions": "Open sessions",
+    "mcp_get_streams": "Open event streams of sessions",
+    "mcp_pending_messages": "Messages that wait for clients of sessions",
+    "mcp_pending_bytes": "Bytes of these messages",
+    "mcp_sessions_at_risk": "Sessions that can't be stored for now",
+    "mcp_messages_at_risk": "Messages that wait for clients of these sessions",
+}
 
 
 def worker_figures(workers: WorkerPool, counters: RuntimeCounters) -> Iterator[Metric]:
     """The states of workers, their calls, and what happened to them."""
-    statuses = workers.statuses()
-    count = GaugeMetricFamily(named("mcp_workers"), "Workers, by state", labels=["state"])
-    for state in _STATES:
-        count.add_metric([state], sum(status.state == state for status in statuses))
-    yield count
-    in_flight = GaugeMetricFamily(
-        named("mcp_worker_calls_in_flight"), "Calls that a worker runs", labels=["worker"]
-    )
-    for status in statuses:
-        in_flight.add_metric([status.id], status.in_flight)
-    yield in_flight
+    statuses, gauge = workers.statuses(), GaugeMetricFamily
+    states = {state: sum(one.state == state for one in statuses) for state in get_args(WorkerState)}
+    yield labelled("mcp_workers", "Workers, by state", ["state"], states, gauge)
+    running = {status.id: status.in_flight for status in statuses}
+    yield labelled("mcp_worker_calls_in_flight", "Calls that a worker runs", ["worker"], running, gauge)
     yield GaugeMetricFamily(named("mcp_worker_queue"), "Calls that wait for a worker", workers.queued)
     yield labelled("mcp_worker_events", "What happened to workers", ["event"], counters.worker_events)
     failed = counters.worker_failures
