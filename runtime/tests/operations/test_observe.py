@@ -16,8 +16,7 @@ from mcp_types import CallToolResult, InputRequiredResult, TextContent
 
 from log_lines import LogLines, logging_to_lines
 from longwire.errors import ToolError
-from longwire.operations import logs as call_lines
-from longwire.operations.logs import CallLines, EndedCall
+from longwire.operations.logs import CALLS, CallLines, EndedCall
 from longwire.operations.metrics import Metrics
 from longwire.operations.observe import Observer, shown
 from longwire.product.app import build_server
@@ -79,77 +78,48 @@ class Server:
 
 
 @pytest.mark.parametrize("era", ERAS)
-async def test_each_call_is_a_line_and_a_count(era: str) -> None:
+async def test_each_call_is_a_line_and_a_count_and_every_request_is_timed(era: str) -> None:
     server = Server()
     with logging_to_lines() as lines:
         async with Client(server.sdk, mode=era) as client:
-            await client.call_tool("good", {})
-            await client.call_tool("refusing", {})
-            await client.call_tool("no such\ntool", {})
             await client.list_tools()
+            for tool in ("good", "refusing", "no such\ntool", "broken"):
+                await client.call_tool(tool, {})
+            for tool, sentence in (("protocol", "that capability is missing"), ("lost", "it ended before")):
+                with pytest.raises(MCPError, match=sentence):
+                    await client.call_tool(tool, {})
             await client.call_tool("good", {})
             server.observer.flush()
-        records = [record for record in lines.records() if record["logger"] == "longwire.product.calls"]
-    assert [(record["tool"], record["outcome"]) for record in records] == [
+        records = lines.records()
+    assert any("a bug" in record.get("exception", "") for record in records)
+    calls = [record for record in records if "outcome" in record]
+    assert [(record["tool"], record["outcome"]) for record in calls] == [
         ("good", "ok"),
         ("refusing", "error"),
         ("unknown: no such\ntool", "error"),
+        ("broken", "error"),
+        ("protocol", "refused"),
+        ("lost", "crashed"),
         ("good", "ok"),
     ]
-    good, refusing, *_ = records
-    assert good["level"] == "info"
-    assert good["client"] == "local"
-    assert 0 < good["seconds"] < 60
-    assert "error" not in good
-    assert refusing["error"] == "'a.yuv' does not exist: check the path"
-    assert server.counted("good", "ok") == 2
-    assert server.counted("refusing", "error") == 1
-    assert server.counted("unknown", "error") == 1
+    assert (calls[0]["level"], calls[0]["client"]) == ("info", "local")
+    assert 0 < calls[0]["seconds"] < 60
+    assert "error" not in calls[0]
+    assert calls[1]["error"] == "'a.yuv' does not exist: check the path"
+    assert calls[4]["error"] == "that capability is missing"
+    for record in calls:
+        tool = "unknown" if "unknown" in record["tool"] else record["tool"]
+        assert server.counted(tool, record["outcome"]) == (2 if tool == "good" else 1)
     assert server.in_flight == 0
-
-
-@pytest.mark.parametrize("era", ERAS)
-async def test_every_request_is_timed_by_its_method(era: str) -> None:
-    def timed(server: Server) -> dict[str, float]:
-        return {
-            sample.labels["method"]: sample.value
-            for family in server.metrics.registry.collect()
-            for sample in family.samples
-            if sample.name == "longwire_mcp_request_seconds_count" and sample.value
-        }
-
-    server = Server()
-    async with Client(server.sdk, mode=era) as client:
-        await client.list_tools()
-        await client.call_tool("good", {})
-        with pytest.raises(MCPError):
-            await client.call_tool("protocol", {})
-    counted = timed(server)
-    assert {name: counted[name] for name in ("tools/list", "tools/call")} == {
-        "tools/list": 1,
-        "tools/call": 2,
+    timed = {
+        sample.labels["method"]: sample.value
+        for family in server.metrics.registry.collect()
+        for sample in family.samples
+        if sample.name == "longwire_mcp_request_seconds_count" and sample.value
     }
+    assert (timed["tools/list"], timed["tools/call"]) == (1, 7)
     # A handshake is a request, too; notifications are none.
-    assert set(counted) <= {"initialize", "server/discover", "tools/list", "tools/call"}
-
-
-@pytest.mark.parametrize("era", ERAS)
-async def test_bugs_and_protocol_errors(era: str) -> None:
-    server = Server()
-    with logging_to_lines() as lines:
-        async with Client(server.sdk, mode=era) as client:
-            await client.call_tool("broken", {})
-            with pytest.raises(MCPError, match="that capability is missing"):
-                await client.call_tool("protocol", {})
-            with pytest.raises(MCPError, match="it ended before it answered"):
-                await client.call_tool("lost", {})
-        records = lines.records()
-    assert any("a bug" in record.get("exception", "") for record in records)
-    refused = next(record for record in records if record.get("outcome") == "refused")
-    assert refused["error"] == "that capability is missing"
-    assert server.counted("broken", "error") == 1
-    assert server.counted("protocol", "refused") == 1
-    assert server.counted("lost", "crashed") == 1
+    assert set(timed) <= {"initialize", "server/discover", "tools/list", "tools/call"}
 
 
 @pytest.mark.parametrize("era", ERAS)
@@ -162,7 +132,7 @@ async def test_a_cancelled_call_is_one(era: str) -> None:
                 await server.started.wait()
                 assert server.in_flight == 1
                 group.cancel_scope.cancel()
-        (record,) = [record for record in lines.records() if record["logger"] == "longwire.product.calls"]
+        (record,) = [record for record in lines.records() if record["logger"] == CALLS.name]
     assert record["outcome"] == "cancelled"
     assert server.counted("endless", "cancelled") == 1
     assert server.in_flight == 0
@@ -251,32 +221,16 @@ def _said(lines: LogLines) -> list[str]:
     return [record["outcome"] for record in lines.records()]
 
 
-async def test_good_news_waits_for_the_timer(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(call_lines, "_DELAY", 0.001)
+@pytest.mark.usefixtures("leaping_loop")
+async def test_good_news_waits_for_the_timer() -> None:
     with logging_to_lines() as lines:
         kept = CallLines()
-        kept.add(GOOD)
-        kept.add(GOOD)
-        assert _said(lines) == []
-        written = asyncio.Event()
-        asyncio.get_running_loop().call_later(call_lines._DELAY, written.set)
-        await asyncio.wait_for(written.wait(), 10)
-        assert _said(lines) == ["ok", "ok"]
-        kept.add(GOOD)  # the timer is wound up again
-        again = asyncio.Event()
-        asyncio.get_running_loop().call_later(call_lines._DELAY, again.set)
-        await asyncio.wait_for(again.wait(), 10)
-        assert _said(lines) == ["ok"]
-
-
-async def test_bad_news_is_written_at_once_and_in_order() -> None:
-    with logging_to_lines() as lines:
-        kept = CallLines()
-        kept.add(GOOD)
-        kept.add(BAD)
-        assert _said(lines) == ["ok", "error"]
-        kept.flush()
-        assert _said(lines) == []
+        for count in (2, 1):  # the timer is wound up again
+            for _ in range(count):
+                kept.add(GOOD)
+            assert _said(lines) == []
+            await asyncio.sleep(1.0)
+            assert _said(lines) == ["ok"] * count
 
 
 async def test_lines_are_in_the_order_of_their_times() -> None:
@@ -284,10 +238,7 @@ async def test_lines_are_in_the_order_of_their_times() -> None:
         kept = CallLines()
         kept.add(GOOD)
         logging.getLogger("longwire.other").warning("something else")
-        assert [record["logger"] for record in lines.records()] == [
-            "longwire.product.calls",
-            "longwire.other",
-        ]
+        assert [record["logger"] for record in lines.records()] == [CALLS.name, "longwire.other"]
 
 
 def test_nothing_is_lost_when_the_server_ends() -> None:
@@ -302,15 +253,18 @@ def test_nothing_is_lost_when_the_server_ends() -> None:
         assert _said(lines) == ["ok"]
 
 
-async def test_lines_carry_the_time_of_their_call() -> None:
+async def test_bad_news_is_written_at_once_with_the_time_of_its_call() -> None:
     with logging_to_lines() as lines:
         kept = CallLines()
+        kept.add(GOOD)
         kept.add(BAD)
-        (record,) = lines.records()
+        good, record = lines.records()
+        kept.flush()
+        assert (good["outcome"], lines.records()) == ("ok", [])
         assert datetime.fromisoformat(record.pop("time")) == datetime.fromtimestamp(BAD.ended, UTC)
         assert record == {
             "level": "info",
-            "logger": "longwire.product.calls",
+            "logger": CALLS.name,
             "message": "list_models error in 1.2 ms",
             "tool": "list_models",
             "client": "local",

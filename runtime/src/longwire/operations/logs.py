@@ -26,7 +26,7 @@ from functools import lru_cache
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from longwire.errors import SettingsError
-from longwire.text import one_line, shown_id
+from longwire.text import one_line
 from longwire.wire.http.request import CURRENT_ID
 
 LEVELS: Final = ("debug", "info", "warning", "error")
@@ -79,19 +79,12 @@ def configure_logging(
     if format not in FORMATS:
         raise SettingsError(f"'{format}' is no log format: use {' or '.join(FORMATS)}")
     redactor = Redactor(secrets)
-    if (
-        fd is None and sys.__stderr__ is not None
-    ):  # or it was closed at the start, and may be another file by now
+    if fd is None and sys.__stderr__ is not None:  # or it was closed at the start, and may be another file
         fd = sys.__stderr__.fileno()
     handler = LineHandler(fd, _Formatter(redactor, FORMATS[format]))
-    root = logging.getLogger()
-    for old in root.handlers[:]:
-        root.removeHandler(old)
-        old.close()
-    root.addHandler(handler)
-    root.setLevel(level.upper())
+    logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
     for name in _CHATTY:
-        quiet = max(logging.WARNING, root.level) if level != "debug" else logging.NOTSET
+        quiet = max(logging.WARNING, logging.getLogger().level) if level != "debug" else logging.NOTSET
         logging.getLogger(name).setLevel(quiet)
     logging.captureWarnings(True)
     # No line shows them, and asking for them takes a tenth of a line's time.
@@ -158,11 +151,8 @@ class Redactor:
     def suspects(self, line: str) -> bool:
         """Whether a line, encoded or not, may hold a secret: a quick check, because patterns are slow."""
         lower = line.lower()
-        return (
-            any(word in lower for word in self._suspicious)
-            or _SUSPICIOUS.search(lower) is not None
-            or _LOWER_SESSION.search(lower) is not None
-        )
+        found = _SUSPICIOUS.search(lower) or _LOWER_SESSION.search(lower)
+        return found is not None or any(word in lower for word in self._suspicious)
 
     def text(self, text: str) -> str:
         for secret in self._secrets:
@@ -286,7 +276,7 @@ class EndedCall(NamedTuple):
     error: str | None  # the sentence of a call that failed
     ended: float  # seconds since 1970
     request_id: str | None = None  # these four: of a request over HTTP
-    session_id: str | None = None
+    session: str | None = None  # the beginning of its id
     worker: str | None = None
     trace_id: str | None = None
 
@@ -328,16 +318,9 @@ def _write(waiting: deque[EndedCall]) -> None:
 
 
 def _call_record(call: EndedCall) -> logging.LogRecord:
-    fields: dict[str, Any] = {
-        "tool": call.tool,
-        "client": call.client,
-        "outcome": call.outcome,
-        "seconds": round(call.seconds, 6),
-    }
-    session = None if call.session_id is None else shown_id(call.session_id)
-    others = {"error": call.error, "request_id": call.request_id, "session": session, "worker": call.worker}
-    others["trace_id"] = call.trace_id
-    fields |= {name: value for name, value in others.items() if value is not None}
+    # Its level and its end are those of the record.
+    given = {**call._asdict(), "seconds": round(call.seconds, 6), "level": None, "ended": None}
+    fields = {name: value for name, value in given.items() if value is not None}
     words = (call.tool, call.outcome, 1000 * call.seconds)
     record = CALLS.makeRecord(
         CALLS.name, call.level, __file__, 0, "%s %s in %.1f ms", words, None, extra=fields

@@ -159,7 +159,8 @@ class Metrics:
         Info(named("build"), f"The version of {own_names().title}", registry=self.registry).info(
             {"version": own_names().version}
         )
-        self._calls: dict[str, dict[str, int]] = {}  # by tool and outcome; only the event loop changes them
+        # By tool and outcome; only the event loop changes them.
+        self._calls = {name: dict.fromkeys(OUTCOMES, 0) for name in (*self._tools, UNKNOWN)}
         self.registry.register(Figures(self._call_counts))
         self.in_flight = 0  # tool calls under way; only the event loop changes it
         self.errors = 0  # tool calls that are over, and did not do what they should
@@ -169,25 +170,10 @@ class Metrics:
         self._gauge("mcp_calls_in_flight", "Tool calls under way", lambda: self.in_flight)
         self._gauge("mcp_connections", "Open network connections", lambda: len(self.connections))
         self._gauge("mcp_loop_lag_seconds", late, lambda: self.loop_lag.seconds)
-        names = (*self._tools, UNKNOWN)
-        for name in names:
-            self._calls[name] = dict.fromkeys(OUTCOMES, 0)
-        self.call_seconds = Latencies(
-            named("mcp_call_seconds"),
-            "Seconds that tool calls took, waiting included",
-            "tool",
-            names,
-            _CALL_BUCKETS,
-        )
-        self.request_seconds = Latencies(
-            named("mcp_request_seconds"),
-            "Seconds that requests took, by method",
-            "method",
-            (*METHODS, UNKNOWN),
-            _CALL_BUCKETS,
-        )
-        for latencies in (self.call_seconds, self.request_seconds):
-            self.registry.register(latencies)
+        took = "Seconds that tool calls took, waiting included"
+        self.call_seconds = self._latencies("mcp_call_seconds", took, "tool", self._calls)
+        took = "Seconds that requests took, by method"
+        self.request_seconds = self._latencies("mcp_request_seconds", took, "method", (*METHODS, UNKNOWN))
 
     def know(self, tools: Iterable[str]) -> None:
         """Have labels for these tools too, whose names were not known at first; a limited number."""
@@ -253,6 +239,11 @@ class Metrics:
         self.registry.register(figures)
         return lambda: self.registry.unregister(figures)
 
+    def _latencies(self, name: str, text: str, label: str, values: Iterable[str]) -> Latencies:
+        made = Latencies(named(name), text, label, values, _CALL_BUCKETS)
+        self.registry.register(made)
+        return made
+
     def _gauge(self, name: str, text: str, read: Callable[[], float]) -> None:
         Gauge(named(name), text, registry=self.registry).set_function(read)
 
@@ -264,15 +255,9 @@ class _JobFigures(Collector):
         self._jobs = jobs
         self._label = label
         # In no registry: this collector yields them.
-        self._wait = Histogram(
-            named("jobs_queue_wait_seconds"),
-            "Seconds that jobs waited before they ran",
-            buckets=_JOB_BUCKETS,
-            registry=None,
-        )
-        self._run = Histogram(
-            named("jobs_run_seconds"), "Seconds that jobs ran", ("tool",), buckets=_JOB_BUCKETS, registry=None
-        )
+        make = partial(Histogram, buckets=_JOB_BUCKETS, registry=None)
+        self._wait = make(named("jobs_queue_wait_seconds"), "Seconds that jobs waited before they ran")
+        self._run = make(named("jobs_run_seconds"), "Seconds that jobs ran", ("tool",))
 
     def changed(self, job: Job) -> None:
         if job.status == "running" and job.started is not None:

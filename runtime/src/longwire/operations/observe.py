@@ -86,7 +86,7 @@ class Observer(ServerMiddleware[Any]):
             about: tuple[str | None, ...] = ()
             if isinstance(request, Request):
                 trace = current_trace() if self._traced else None
-                about = (request.id, request.session_id, request.worker, trace)
+                about = (request.id, _session(request), request.worker, trace)
             ended = time.time()
             self._lines.add(
                 EndedCall(level, name, shown(client_of(ctx)), outcome, seconds, error, ended, *about)
@@ -101,14 +101,18 @@ def _describe_span(ctx: ServerRequestContext[Any, Any], outcome: str | None = No
     told = {attribute("client"): shown(client_of(ctx)), attribute("outcome"): outcome}
     request = ctx.request
     if isinstance(request, Request):
-        session = request.session_id
         told |= {
             attribute("request_id"): request.id,
-            attribute("session"): None if session is None else shown_id(session),
+            attribute("session"): _session(request),
             "longwire.worker": request.worker,
             "client.address": request.address,
         }
     get_current_span().set_attributes({name: value for name, value in told.items() if value is not None})
+
+
+def _session(request: Request) -> str | None:
+    """The beginning of the id of a request's session."""
+    return None if request.session_id is None else shown_id(request.session_id)
 
 
 def shown(client: str) -> str:

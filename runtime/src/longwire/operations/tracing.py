@@ -35,29 +35,20 @@ def configure_tracing(environ: Mapping[str, str] = os.environ) -> Callable[[], N
     """Send spans to the collector that the environment names; returns a function to call at the end."""
     named = next((name for name in ENDPOINTS if environ.get(name)), None)
     if named is None or environ.get("OTEL_SDK_DISABLED", "").lower() == "true":
-        return _nothing
+        return lambda: None
     if is_traced():
-        return _nothing  # the embedding program has set one up already
+        return lambda: None  # the embedding program has set one up already
     try:
         from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
         from opentelemetry.sdk.resources import Resource
         from opentelemetry.sdk.trace import TracerProvider
         from opentelemetry.sdk.trace.export import BatchSpanProcessor
     except ImportError as error:
-        logger.warning(
-            "%s is set but traces can't be sent, '%s' is not installed: pip install '%s[otel]'",
-            named,
-            error.name,
-            own_names().package,
-        )
-        return _nothing
-    product = own_names()
-    resource = Resource.create(
-        {
-            "service.name": environ.get("OTEL_SERVICE_NAME") or f"{product.name}-mcp",
-            "service.version": product.version,
-        }
-    )
+        text = "%s is set but traces can't be sent, '%s' is not installed: pip install '%s[otel]'"
+        logger.warning(text, named, error.name, own_names().package)
+        return lambda: None
+    service = environ.get("OTEL_SERVICE_NAME") or f"{own_names().name}-mcp"
+    resource = Resource.create({"service.name": service, "service.version": own_names().version})
     provider = TracerProvider(resource=resource)
     provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
     trace.set_tracer_provider(provider)
@@ -70,10 +61,6 @@ def configure_tracing(environ: Mapping[str, str] = os.environ) -> Callable[[], N
         last.join(_EXPORT_GRACE)
 
     return stop
-
-
-def _nothing() -> None:
-    """Does nothing, because no tracing was set up."""
 
 
 def is_traced() -> bool:
