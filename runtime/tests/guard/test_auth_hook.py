@@ -141,19 +141,14 @@ async def test_answers_are_remembered_for_a_token_from_one_address(answer: str |
     assert len(calls) == 4
 
 
-async def test_requests_without_a_token_are_always_asked_about() -> None:
+@pytest.mark.parametrize(("token", "remembered"), [(None, 5.0), (TOKEN, 0.0)])
+async def test_nothing_is_remembered_without_a_token_or_if_the_operator_says_so(
+    token: str | None, remembered: float
+) -> None:
     function, calls = counted()
-    hook = AuthHook(function)
-    for _ in range(3):
-        await asked(hook, None)
-    assert calls == [None] * 3
-
-
-async def test_nothing_is_remembered_if_the_operator_says_so() -> None:
-    function, calls = counted()
-    hook = AuthHook(function, remembered=0)
-    await asyncio.gather(*(asked(hook) for _ in range(3)))
-    assert len(calls) == 3
+    hook = AuthHook(function, remembered=remembered)
+    await asyncio.gather(*(asked(hook, token) for _ in range(3)))
+    assert calls == [token] * 3
 
 
 async def test_many_that_ask_the_same_at_once_are_one_call() -> None:
@@ -185,21 +180,6 @@ async def test_a_hook_that_hangs_is_given_up(plain: bool) -> None:
         assert ("busy" in again.reason) is plain
     finally:
         release.set()
-
-
-async def test_a_plain_function_that_waits_delays_nobody() -> None:
-    release, started = threading.Event(), threading.Event()
-
-    def hook(*_: Any) -> str:
-        started.set()
-        assert release.wait(30)
-        return "alice"
-
-    asking = asyncio.ensure_future(asked(AuthHook(hook)))
-    while not started.is_set():
-        await asyncio.sleep(0)
-    release.set()  # from the event loop, which the hook would have blocked
-    assert await asking == Principal.of_token("alice")
 
 
 async def test_hooks_are_imported_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

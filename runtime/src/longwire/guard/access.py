@@ -7,7 +7,6 @@ page of an admitted origin may send requests and read the answers (CORS).
 
 from __future__ import annotations
 
-import ipaddress
 import re
 import socket
 from collections import Counter
@@ -22,7 +21,7 @@ from longwire.errors import SettingsError
 from longwire.guard.auth_hook import AuthHook
 from longwire.guard.authentication import Authentication, Refusal
 from longwire.guard.origins import Origins
-from longwire.guard.proxies import TrustedProxies
+from longwire.guard.proxies import TrustedProxies, parse_address
 from longwire.guard.refusal_lines import RefusalLines
 from longwire.guard.tokens import Tokens
 from longwire.names import own_names
@@ -96,7 +95,8 @@ class HttpSecurity:
         if host is None:
             return False
         # For an address no name was resolved, so none can have been rebound.
-        return is_loopback(host) or host in self.names or (self.reachable and _is_number(host))
+        by_number = self.reachable and parse_address(host.partition("%")[0]) is not None
+        return is_loopback(host) or host in self.names or by_number
 
     def knows_origin(self, origin: str | None, host_header: str | None) -> bool:
         """Whether a request comes from no page at all, or from one of an admitted origin."""
@@ -296,11 +296,3 @@ def _host(url: str) -> str | None:
         return parts.hostname
     except ValueError:
         return None
-
-
-def _is_number(host: str) -> bool:
-    try:
-        ipaddress.ip_address(host)
-    except ValueError:
-        return False
-    return True

@@ -17,7 +17,7 @@ import time
 import traceback
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from concurrent.futures import Future
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
@@ -35,8 +35,6 @@ HookFunction: TypeAlias = Callable[[str | None, Mapping[str, str], str], Any]
 _MOST_ASKED: Final = 64  # calls of the hook at once
 _MOST_REMEMBERED: Final = 4096  # answers
 _ANSWER_KEYS: Final = ("name", *GRANTS)
-
-
 _Key: TypeAlias = tuple[bytes, str]
 
 
@@ -62,7 +60,7 @@ class AuthHook:
         self._clock = clock
         self._answers: OrderedDict[_Key, tuple[float, Principal | None]] = OrderedDict()
         self._waiting: dict[_Key, list[Callable[[Verdict], None]]] = {}
-        self._asked = 0
+        self._places = threading.Semaphore(_MOST_ASKED)  # those of threads that hang stay taken
         self._tasks = RunningTasks()
 
     def ask(
@@ -78,13 +76,12 @@ class AuthHook:
             if key in self._waiting:  # one call answers all that ask the same at once
                 self._waiting[key].append(done)
                 return
-        if self._asked >= _MOST_ASKED:
+        if not self._places.acquire(blocking=False):
             done(Undecided("the auth hook is busy: try again later"))
             return
         waiting = [done]
         if key is not None:
             self._waiting[key] = waiting
-        self._asked += 1
         self._tasks.spawn(self._decide(key, waiting, (token, MappingProxyType(dict(headers)), address)))
 
     async def _decide(
@@ -119,35 +116,30 @@ class AuthHook:
             try:
                 return await self._function(*question)
             finally:
-                self._asked -= 1
+                self._places.release()
         found = await self._in_thread(question)
         return await found if inspect.isawaitable(found) else found
 
     def _in_thread(self, question: tuple[Any, ...]) -> asyncio.Future[Any]:
         """The function's answer from a thread that doesn't keep the process from ending."""
-        loop = asyncio.get_running_loop()
-        future: asyncio.Future[Any] = loop.create_future()
-
-        def ended(settle: Callable[[Any], None], outcome: Any) -> None:
-            self._asked -= 1  # only now: a thread that took too long still runs
-            if not future.done():
-                settle(outcome)
+        found: Future[Any] = Future()
+        found.set_running_or_notify_cancel()  # who gives it up doesn't end the thread
 
         def work() -> None:
-            outcome: tuple[Callable[[Any], None], Any]
             try:
-                outcome = future.set_result, self._function(*question)
+                found.set_result(self._function(*question))
             except BaseException as error:
                 told = RuntimeError("StopIteration") if isinstance(error, StopIteration) else error
-                outcome = future.set_exception, told
-            with suppress(RuntimeError):  # the event loop has ended meanwhile
-                loop.call_soon_threadsafe(ended, *outcome)
+                found.set_exception(told)
+            finally:
+                self._places.release()
 
         try:
             threading.Thread(target=work, name="auth-hook", daemon=True).start()
-        except RuntimeError as error:  # the machine has no more threads
-            ended(future.set_exception, error)
-        return future
+        except RuntimeError:  # the machine has no more threads
+            self._places.release()
+            raise
+        return asyncio.wrap_future(found)
 
     def _principal(self, found: Any) -> Principal | None:
         if found is None:

@@ -24,6 +24,7 @@ from mcp_types import INVALID_REQUEST
 
 from longwire.guard.auth_hook import AuthHook
 from longwire.guard.grants import Rejected, Undecided, Verdict
+from longwire.guard.proxies import parse_address
 from longwire.guard.refusal_lines import RefusalLines
 from longwire.guard.tokens import Tokens, bearer, digest, is_unguessable
 from longwire.names import own_names
@@ -202,14 +203,10 @@ def _slowed(wait: float) -> Refusal:
 @lru_cache(maxsize=1024)
 def neighbourhood(address: str) -> str:
     """The address, or the network of an IPv6 address: whoever has one of its addresses has them all."""
-    try:
-        found = ipaddress.ip_address(address.partition("%")[0])
-    except ValueError:
-        return address
-    if found.version == 4:
-        return str(found)
-    mapped = found.ipv4_mapped
-    return str(mapped) if mapped is not None else str(ipaddress.IPv6Network((int(found), 64), strict=False))
+    found = parse_address(address.partition("%")[0])
+    if found is None or found.version == 4:
+        return str(found or address)
+    return str(ipaddress.IPv6Network((int(found), 64), strict=False))
 
 
 def _challenge() -> bytes:

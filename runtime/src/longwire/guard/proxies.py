@@ -11,7 +11,7 @@ from __future__ import annotations
 import ipaddress
 import logging
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Final, TypeAlias
 
@@ -27,7 +27,9 @@ FORWARDED: Final = "forwarded"
 LONGEST: Final = 1024  # characters of a list that are looked at, from its end
 _CUT: Final = "?"
 _REMEMBERED: Final = 1024  # pairs of lists, and addresses
-_ADDRESS: Final = re.compile(r"\[(?P<six>[0-9A-Fa-f:.]+)\](?::[0-9]{1,5})?|(?P<four>[0-9.]+)(?::[0-9]{1,5})?")
+_ADDRESS: Final = re.compile(
+    r"(?:\[(?P<six>[0-9A-Fa-f]*:[0-9A-Fa-f:.]+)\]|(?P<four>[0-9.]+))(?::[0-9]{1,5})?"
+)
 _TOKEN: Final = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 _QUOTED: Final = r'"(?:[^"\\]|\\.)*"'
 _PAIR: Final = re.compile(rf"({_TOKEN})=({_TOKEN}|{_QUOTED})", re.ASCII)
@@ -106,9 +108,6 @@ class TrustedProxies:
         return None if found is None else str(found)
 
 
-NO_PROXIES: Final = TrustedProxies()
-
-
 def parse_network(text: str) -> Network:
     """A network, or an address as one; raises SettingsError."""
     try:
@@ -152,21 +151,14 @@ def parse_address(text: str) -> IpAddress | None:
     plain = _parse_plain(text)
     if plain is not None or (matched := _ADDRESS.fullmatch(text)) is None:
         return plain
-    make: Callable[[str], IpAddress] = ipaddress.IPv6Address if matched["six"] else ipaddress.IPv4Address
-    try:
-        return _unmapped(make(matched["six"] or matched["four"]))
-    except ValueError:
-        return None
+    return _parse_plain(matched["six"] or matched["four"])
 
 
 def _parse_plain(text: str) -> IpAddress | None:
+    """An IPv4 address as one, also where a socket of both kinds has it inside an IPv6 address."""
     try:
-        return None if "%" in text else _unmapped(ipaddress.ip_address(text))
+        address = ipaddress.ip_address(text)
     except ValueError:
         return None
-
-
-def _unmapped(address: IpAddress) -> IpAddress:
-    """An IPv4 address as one, also where a socket of both kinds has it inside an IPv6 address."""
     mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
-    return mapped or address
+    return None if "%" in text else mapped or address

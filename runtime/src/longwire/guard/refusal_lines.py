@@ -63,13 +63,8 @@ class RefusalLines:
 
     def refused(self, request: Request, status: int, place: str, word: str, reason: str) -> None:
         """Log the refusal of a request, or count it, and trace it if it has no span yet."""
-        fields: dict[str, Any] = {
-            "event": "http_refused",
-            "status": status,
-            "address": request.address,
-            "path": request.path,
-            "request_id": request.id,
-        }
+        fields: dict[str, Any] = {"event": "http_refused", "status": status, "address": request.address}
+        fields |= {"path": request.path, "request_id": request.id}
         if request.principal.has_token:
             fields["client"] = request.principal.key
         if (session_id := request.headers.get(_SESSION)) is not None:

@@ -104,17 +104,13 @@ def _tokens(table: Mapping[str, Any], where: str) -> Iterator[tuple[str, float |
 
 def _moment(given: object, where: str) -> float | None:
     """The end of a token. A day counts to its end; times without a zone are UTC."""
-    match given:
-        case None:
-            return None
-        case datetime():
-            return (given if given.tzinfo is not None else given.replace(tzinfo=UTC)).timestamp()
-        case date():
-            return datetime.combine(given, datetime.max.time(), UTC).timestamp()
-        case _:
-            raise SettingsError(
-                f"{where} expires at {quoted(given)}: write a date or time such as 2026-12-31"
-            )
+    if given is None:
+        return None
+    if isinstance(given, datetime):
+        return (given if given.tzinfo is not None else given.replace(tzinfo=UTC)).timestamp()
+    if isinstance(given, date):
+        return datetime.combine(given, datetime.max.time(), UTC).timestamp()
+    raise SettingsError(f"{where} expires at {quoted(given)}: write a date or time such as 2026-12-31")
 
 
 def _check_keys(table: Mapping[str, Any], known: tuple[str, ...], where: str) -> None:

@@ -31,7 +31,7 @@ Full: TypeAlias = Literal["each", "all"]
 class Quota:
     """Counts the places that each holder takes, with a limit for one holder and one for all."""
 
-    def __init__(self, places: int, each: int) -> None:
+    def __init__(self, places: int = 0, each: int = 0) -> None:
         self.places = places
         self.each = each
         self._taken: dict[str, int] = {}  # no Counter: this is counted twice for each request
@@ -80,20 +80,16 @@ def client_of(context: ServerRequestContext[Any, Any]) -> str:
     principal = PRINCIPAL.get()
     if principal is not None and principal.has_token:
         return principal.key
-    if (connection := CONNECTION.get()) is not None:
-        return connection
     request: Request | None = context.request
-    return "local" if request is None else request.client
+    return CONNECTION.get() or ("local" if request is None else request.client)
 
 
 def origin_of(context: ServerRequestContext[Any, Any]) -> str:
     """The token, connection or address of a request, without its session: a client may have many sessions."""
     if (principal := PRINCIPAL.get()) is not None:
         return principal.key
-    if (connection := CONNECTION.get()) is not None:
-        return connection
     request: Request | None = context.request
-    return "local" if request is None else request.principal.key
+    return CONNECTION.get() or ("local" if request is None else request.principal.key)
 
 
 # Error codes in the range that servers may define.
@@ -119,11 +115,10 @@ class CallLimits(ServerMiddleware[Any]):
     """
 
     def __init__(self, settings: Settings, rates: RateLimits | None = None) -> None:
-        self._rates = rates or RateLimits(settings.rate, settings.tool_rates)
+        self._rates = rates or RateLimits()
         # A client may open many sessions, so each origin has a limit too.
-        self._clients = Quota(settings.calls, settings.calls_each)
-        self._origins = Quota(settings.calls, max(settings.calls_each, settings.calls * 3 // 4))
-        self._streams = Quota(settings.streams, settings.streams_each)
+        self._clients, self._origins, self._streams = Quota(), Quota(), Quota()
+        self.become(settings)
         self.refused: Counter[str] = Counter()  # by reason: `rate` or `calls`
         self._ended: anyio.Event | None = None  # is set when a request ends, for those who wait for that
         self._stopping = False

@@ -17,13 +17,9 @@ from typing import Any, Final, NamedTuple, Protocol
 from longwire.errors import SettingsError
 
 _UNITS: Final[Mapping[str, float]] = {
-    "s": 1.0,
-    "sec": 1.0,
-    "second": 1.0,
-    "min": 60.0,
-    "minute": 60.0,
-    "h": 3600.0,
-    "hour": 3600.0,
+    **dict.fromkeys(("s", "sec", "second"), 1.0),
+    **dict.fromkeys(("min", "minute"), 60.0),
+    **dict.fromkeys(("h", "hour"), 3600.0),
     "day": 86400.0,
 }
 _RATE: Final = re.compile(r"([0-9]{1,6}) ?/ ?([a-z]+)")

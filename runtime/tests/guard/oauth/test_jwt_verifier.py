@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hmac
 import time
-from base64 import urlsafe_b64encode
 from datetime import timedelta
 from typing import Any
 
@@ -154,10 +153,8 @@ def test_tokens_that_say_something_wrong(others: dict[str, Any], reason: str) ->
 @pytest.mark.parametrize("name", ["none", "None", "NONE", "", "HS256", "HS384", "HS512", "ES256K", "RSA1_5"])
 def test_algorithms_that_are_never_accepted(name: str) -> None:
     parts = f"{encoded({**HEADER, 'alg': name})}.{encoded(claims())}"
-    for signature in ("AA", urlsafe_b64encode(b"x" * 64).rstrip(b"=").decode()):
-        assert refused(f"{parts}.{signature}") == (
-            "the token is signed with an algorithm that isn't accepted"
-        )
+    for signature in ("AA", encoded(b"x" * 64)):
+        assert refused(f"{parts}.{signature}") == "the token is signed with an algorithm that isn't accepted"
     assert refused(f"{parts}.") == "the token is no JWT"
 
 
@@ -172,7 +169,7 @@ def test_a_public_key_is_no_secret(form: str) -> None:
         "n": RSA_KEY["n"].encode(),
     }[form]
     parts = f"{encoded({'alg': 'HS256', 'kid': 'two'})}.{encoded(claims())}"
-    signature = urlsafe_b64encode(hmac.digest(secret, parts.encode(), "sha256")).rstrip(b"=").decode()
+    signature = encoded(hmac.digest(secret, parts.encode(), "sha256"))
     assert "algorithm" in refused(f"{parts}.{signature}")
 
 
@@ -189,13 +186,12 @@ def test_a_key_is_for_its_own_kind_of_algorithm() -> None:
 
 
 def test_a_signature_of_another_key() -> None:
-    assert refused(token(key=private_key("ES256", 1))) == "the signature of the token is wrong"
-    good = token().split(".")
-    evil = token(sub="mallory").split(".")
-    assert refused(".".join([*evil[:2], good[2]])) == "the signature of the token is wrong"
-    assert refused(".".join([*good[:2], "AA"])) == "the signature of the token is wrong"
-    zeros = urlsafe_b64encode(bytes(64)).rstrip(b"=").decode()  # r = s = 0
-    assert refused(".".join([*good[:2], zeros])) == "the signature of the token is wrong"
+    head, payload, signature = token().split(".")
+    other = token(sub="mallory").split(".")[1]
+    zeros = encoded(bytes(64))  # r = s = 0
+    wrong = [f"{head}.{other}.{signature}", f"{head}.{payload}.AA", f"{head}.{payload}.{zeros}"]
+    for one in (token(key=private_key("ES256", 1)), *wrong):
+        assert refused(one) == "the signature of the token is wrong"
 
 
 @pytest.mark.parametrize(

@@ -141,12 +141,8 @@ class JwtVerifier(Verifier):
             return None if self._source.may_know_more else _UNKNOWN_KEY
         if not found:
             return _UNFIT_KEY
-        checked: AccessToken | Rejected = _FORGED
-        for key in found:
-            checked = self._checked(token, claims, key.public, algorithm)
-            if checked is not _FORGED:
-                break
-        return checked
+        checked = (self._checked(token, claims, key.public, algorithm) for key in found)
+        return next((one for one in checked if one is not _FORGED), _FORGED)
 
     async def decide(self, token: str) -> AccessToken | Rejected | Undecided:
         found = self.verify(token)
@@ -161,14 +157,7 @@ class JwtVerifier(Verifier):
         self, token: str, claims: Mapping[str, Any], key: Any, algorithm: str
     ) -> AccessToken | Rejected:
         try:
-            jwt.decode(
-                token,
-                key,
-                algorithms=[algorithm],
-                audience=self._audiences,
-                issuer=self._issuer,
-                options=_OPTIONS,
-            )
+            jwt.decode(token, key, [algorithm], _OPTIONS, audience=self._audiences, issuer=self._issuer)
         except jwt.PyJWTError as error:
             return _PROBLEMS.get(type(error), _FORGED)
         except (ValueError, TypeError):  # such as a signature of an impossible length
@@ -184,9 +173,8 @@ class JwtVerifier(Verifier):
         audiences = claims["aud"]
         if isinstance(audiences, list) and len(audiences) > _MOST_AUDIENCES:
             return _CLAIMS
-        for name in _TIMES:
-            if name in claims and not _is_time(claims[name]):
-                return _CLAIMS
+        if not all(_is_time(claims[name]) for name in _TIMES if name in claims):
+            return _CLAIMS
         now = self._wall()
         if now >= claims["exp"] + LEEWAY:
             return _PROBLEMS[jwt.ExpiredSignatureError]
@@ -194,10 +182,8 @@ class JwtVerifier(Verifier):
             return _PROBLEMS[jwt.ImmatureSignatureError]
         subject = claims.get("sub")
         client = claims.get("client_id", claims.get("azp"))
-        for given in (subject, client):
-            if given is not None and not _is_name(given):
-                return _CLAIMS
-        if subject is None and client is None:
+        names = [given for given in (subject, client) if given is not None]
+        if not names or not all(map(_is_name, names)):
             return _CLAIMS
         own = [audiences] if isinstance(audiences, str) else audiences
         return AccessToken(

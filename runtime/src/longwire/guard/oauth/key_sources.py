@@ -206,8 +206,8 @@ class UrlKeys:
         if self._keys is None:
             return None
         age = self._clock() - self._since
-        if age >= FRESH and self._task is None and self.may_know_more:
-            self._start()
+        if age >= FRESH and self.may_know_more:
+            self._attempt()
         return self._keys if age < KEPT else None
 
     @property
@@ -218,15 +218,15 @@ class UrlKeys:
         return self._clock() - self._tried >= (_FIRST_SPACING if self._keys is None else SPACING)
 
     async def refresh(self) -> None:
-        await asyncio.shield(self._task or self._start())  # one attempt is for all who wait
+        await asyncio.shield(self._attempt())  # one is for all who wait
 
     def reload(self) -> None:
-        if self._task is None:
-            self._start()
+        self._attempt()
 
-    def _start(self) -> asyncio.Task[None]:
-        self._tried = self._clock()
-        self._task = asyncio.get_running_loop().create_task(self._get())
+    def _attempt(self) -> asyncio.Task[None]:
+        if self._task is None:
+            self._tried = self._clock()
+            self._task = asyncio.get_running_loop().create_task(self._get())
         return self._task
 
     async def _get(self) -> None:
@@ -236,17 +236,12 @@ class UrlKeys:
             self._keys = KeySet.parse(document, self._url)
             self._since = self._clock()
             logger.info("got the key set", extra={**_EVENT, "keys": len(self._keys.keys)})
-        except TimeoutError:
-            self._note(f"no whole answer within {_TIMEOUT:g} s")
-        except (SettingsError, httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError) as error:
-            self._note(str(error) or type(error).__name__)
         except Exception as error:  # whatever it is, the next attempt may succeed
-            self._note(type(error).__name__)
+            late = f"no whole answer within {_TIMEOUT:g} s" if isinstance(error, TimeoutError) else ""
+            reason = late or str(error) or type(error).__name__
+            logger.warning("can't get the key set '%s': %s", self._url, reason, extra=_EVENT)
         finally:
             self._task = None
-
-    def _note(self, reason: str) -> None:
-        logger.warning("can't get the key set '%s': %s", self._url, reason, extra=_EVENT)
 
 
 def key_source(place: str) -> FileKeys | UrlKeys:

@@ -165,13 +165,8 @@ class ResourceServer:
     ) -> bytes:
         """The WWW-Authenticate header of a refusal; the scopes are those to ask for, all if not given."""
         wanted = " ".join(self._supported if scopes is None else scopes)
-        said = {
-            "realm": own_names().name,
-            "error": error,
-            "error_description": description,
-            "scope": wanted,
-            "resource_metadata": self._metadata_url,
-        }
+        said = {"realm": own_names().name, "error": error, "error_description": description}
+        said |= {"scope": wanted, "resource_metadata": self._metadata_url}
         return b"Bearer " + ", ".join(f'{name}="{text}"' for name, text in said.items() if text).encode()
 
     def missing_scope(self, principal: Principal, tool: str) -> str | None:
@@ -208,14 +203,12 @@ def resource_server(
     jwks: str | None,
     resource: str | None,
     scopes: Scopes = NO_SCOPES,
-) -> ResourceServer | None:
-    """The resource server of these settings; None: nothing is set. Raises SettingsError.
+) -> ResourceServer:
+    """The resource server of these settings; raises SettingsError.
 
     Without audiences, tokens have to be for the resource.
     """
     given = {"oauth_issuer": issuer, "oauth_jwks": jwks, "oauth_resource": resource}
-    if not any([*given.values(), audiences]):
-        return None
     if issuer is None or jwks is None or resource is None:
         lacking = " and ".join(name for name, value in given.items() if value is None)
         raise SettingsError(f"OAuth takes oauth_issuer, oauth_jwks and oauth_resource: set {lacking} too")
@@ -225,40 +218,31 @@ def resource_server(
 
 _UNKNOWN: Final = Rejected("the token is unknown or has expired")
 _FAILED: Final = Undecided("the token can't be checked now: try again later", word="keys")
+_REMEMBERED: Final = 5.0  # seconds
+_TIMEOUT: Final = 5.0  # seconds for an answer
 
 
 class SdkVerifier(Verifier):
     """Asks the verifier about each token. Its answer is remembered for some seconds."""
 
-    def __init__(
-        self,
-        verifier: TokenVerifier,
-        *,
-        resource: str | None = None,
-        remembered: float = 5.0,
-        timeout: float = 5.0,
-        wall: Callable[[], float] = time.time,
-    ) -> None:
+    def __init__(self, verifier: TokenVerifier, *, resource: str | None = None) -> None:
         """With a `resource`, only tokens that the verifier says are for it are accepted."""
         self._verifier = verifier
         self._resource = resource
-        self._remembered = remembered
-        self._timeout = timeout
-        self._wall = wall
 
     def lasts(self, access: AccessToken) -> float:
-        end = self._wall() + self._remembered
+        end = time.time() + _REMEMBERED
         return end if access.expires_at is None else min(end, access.expires_at)
 
     async def decide(self, token: str) -> AccessToken | Rejected | Undecided:
         try:
-            async with asyncio.timeout(self._timeout):
+            async with asyncio.timeout(_TIMEOUT):
                 found = await self._verifier.verify_token(token)
         except Exception as error:  # without its text, which may repeat the token
             fields = {"event": "oauth_verifier"}
             logger.error("the token verifier failed: %s", type(error).__name__, extra=fields)
             return _FAILED
-        if found is None or (found.expires_at is not None and found.expires_at <= self._wall()):
+        if found is None or (found.expires_at is not None and found.expires_at <= time.time()):
             return _UNKNOWN
         if self._resource is not None and found.resource != self._resource:
             return Rejected("the token is for another audience")
