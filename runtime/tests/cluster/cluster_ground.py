@@ -10,7 +10,7 @@ from pathlib import Path
 
 from fake_responder import FakeResponder
 from longwire.cluster.cluster_node import cluster_sessions
-from longwire.cluster.nodes import Nodes, NodeStatus
+from longwire.cluster.nodes import Nodes
 from longwire.cluster.ownership import SessionOwnership
 from longwire.cluster.redis_link import RedisLink, open_redis
 from longwire.cluster.shared_notifications import SharedNotifications
@@ -18,7 +18,7 @@ from longwire.counters import RuntimeCounters
 from longwire.sessions.registry import Sessions
 from longwire.sessions.session import Session
 from longwire.settings import WireLimits
-from redis_server import COMMAND_WAIT, RedisServer
+from redis_server import COMMAND_WAIT
 from waiting import SOON, until
 
 LEASE = 0.8  # seconds: shorter than in earnest
@@ -84,7 +84,7 @@ class Node:
     def __init__(
         self, nodes: Nodes, made: tuple[Sessions, SessionOwnership, SharedNotifications], gate: Gate
     ) -> None:
-        self.link: RedisLink = nodes.link
+        self.link = nodes.link
         self.nodes = nodes
         self.sessions, self.ownership, self.notifications = made
         self.counters = self.sessions.counters
@@ -110,22 +110,9 @@ class Node:
             await self.ownership.take_over(session_id, place)
         return self.sessions.find(session_id, ALICE)
 
-    async def taken(self, session_id: str) -> Session:
-        """The same, where it is sure to be taken over."""
-        session = await self.reach(session_id)
-        assert session is not None
-        return session
-
-    async def found(self, session_id: str) -> NodeStatus:
-        """The node that has a session, or had it."""
-        place = await self.ownership.find(session_id)
-        assert place is not None
-        return place
-
     async def resume(self, session_id: str, last_event_id: str) -> FakeResponder:
-        session = await self.taken(session_id)
+        session = await self.reach(session_id)
         stream, responder = session.log.resume(last_event_id), FakeResponder()
-        assert stream is not None
         stream.attach(responder)
         return responder
 
@@ -179,14 +166,13 @@ async def listening(node: Node) -> tuple[Session, FakeResponder]:
     return session, get
 
 
-async def lease_forgotten(redis: RedisServer, label: str) -> None:
+async def lease_forgotten(link: RedisLink, label: str) -> None:
     """Wait until Redis itself has no lease of a node, whoever is cut off from it."""
-    async with open_redis(redis.url, "test", wait=COMMAND_WAIT) as link:
 
-        async def is_gone() -> bool:
-            return not await link.call("EXISTS", link.key("node", label))
+    async def is_gone() -> bool:
+        return not await link.call("EXISTS", link.key("node", label))
 
-        await until(is_gone)
+    await until(is_gone)
 
 
 async def lease_ended(other: Node, label: str) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from cluster_ground import Ground, ground
 from cluster_nodes import ClusterNodes, cluster_nodes
+from longwire.cluster.redis_link import RedisLink, open_redis
 from redis_server import COMMAND_WAIT, RedisServer, redis_server
 
 
@@ -29,7 +30,6 @@ def redis() -> Iterator[RedisServer]:
 @pytest.fixture
 def server(redis: RedisServer) -> RedisServer:
     """An empty Redis."""
-    from longwire.cluster.redis_link import open_redis
 
     async def clear() -> None:
         async with open_redis(redis.url, "clear", wait=COMMAND_WAIT) as link:
@@ -43,3 +43,9 @@ def server(redis: RedisServer) -> RedisServer:
 def nodes(server: RedisServer) -> AbstractAsyncContextManager[Ground]:
     """Nodes at this Redis."""
     return ground(server.socket)
+
+
+@pytest.fixture
+def link(server: RedisServer) -> AbstractAsyncContextManager[RedisLink]:
+    """A way of its own to this Redis."""
+    return open_redis(server.url, "other", wait=COMMAND_WAIT)

@@ -6,10 +6,10 @@ import asyncio
 import json
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any
 
 from fake_responder import FakeResponder
 from longwire.cluster.cluster_handler import ClusterHandler
@@ -18,7 +18,6 @@ from longwire.cluster.nodes import NodeStatus
 from longwire.cluster.signatures import Signatures
 from longwire.cluster.traffic import PeersHandler
 from longwire.counters import RuntimeCounters
-from longwire.sessions.session import Session
 from longwire.settings import WireLimits
 from longwire.wire.http.request import Handler, Request, Responder
 from longwire.wire.http.server import serve_http
@@ -43,11 +42,13 @@ def get(**headers: str) -> Request:
 class FakeOwnership:
     """Where sessions are, as a test says; None: nowhere; an exception is raised."""
 
-    def __init__(self) -> None:
-        self.place: NodeStatus | Exception | None = None
-        self.finds = 0
-        self.take_overs = 0
-        self.take: Callable[[str], Awaitable[bool]] | None = None
+    place: NodeStatus | Exception | None = None
+    finds = 0
+    take_overs = 0
+
+    async def take(self, session_id: str) -> bool:
+        """What becomes of a take-over, if a test doesn't say it."""
+        return False
 
     async def find(self, session_id: str) -> NodeStatus | None:
         self.finds += 1
@@ -56,20 +57,15 @@ class FakeOwnership:
             raise self.place
         return self.place
 
-    async def take_over(self, session_id: str, found: NodeStatus) -> Session | None:
+    async def take_over(self, session_id: str, found: NodeStatus) -> object:
         self.take_overs += 1
-        if self.take is None:
-            return None
-        return cast(Session, object()) if await self.take(session_id) else None
-
-    async def release_all(self) -> None:
-        pass
+        return await self.take(session_id) or None
 
 
 class Node:
     """One node: what its own handler does, the sessions that it has, and what it counted."""
 
-    def __init__(self, label: str, local: Handler) -> None:
+    def __init__(self, label: str, local: Handler, key: bytes = KEY) -> None:
         self.label = label
         self.incarnation = f"{label}-life"
         self.sessions: set[str] = set()
@@ -78,16 +74,10 @@ class Node:
         self.seen: list[Request] = []
         self._serve = local
         self.alive = True  # the other one, as this one knows it
-        signatures = Signatures(KEY, label, self.incarnation, time.time)
-        self.forwarder = Forwarder(signatures, LIMITS, self.lives, head_seconds=0.3, look_seconds=0.1)
+        signatures = Signatures(key, label, self.incarnation, time.time)
+        self.forwarder = Forwarder(signatures, LIMITS, self.lives)
         self.public = ClusterHandler(
-            self.local,
-            self.sessions,
-            self.ownership,
-            self.forwarder,
-            self.counters,
-            node=label,
-            incarnation=self.incarnation,
+            self.local, self.sessions, self.ownership, self.forwarder, self.counters, self.incarnation
         )
         self.refused: Counter[str] = Counter()
         self.peers = PeersHandler(self.local, self.sessions, signatures, self.refused)
@@ -121,16 +111,10 @@ def hello(request: Request, responder: Responder) -> None:
     responder.answer(200, json.dumps(known).encode(), b"application/json", ((b"mcp-session-id", b"a-1"),))
 
 
-async def answered(responder: Any) -> Any:
-    """The responder once its answer has ended."""
-    await until(lambda: responder.gone)
-    return responder
-
-
 @asynccontextmanager
-async def pair(owner: Handler) -> AsyncIterator[tuple[Node, Node]]:
-    """Two nodes, of which the second has the session."""
-    one, other = Node("b", hello), Node("a", owner)
+async def pair(owner: Handler, key: bytes = KEY) -> AsyncIterator[tuple[Node, Node]]:
+    """Two nodes, of which the second has the session; the key is that of the first."""
+    one, other = Node("b", hello, key), Node("a", owner)
     async with one.open(), other.open():
         other.sessions.add(SESSION)
         one.ownership.place = other.place
@@ -138,6 +122,8 @@ async def pair(owner: Handler) -> AsyncIterator[tuple[Node, Node]]:
 
 
 async def ask(node: Node, request: Request, **options: Any) -> FakeResponder:
+    """What a node answers, once the answer has ended."""
     responder = FakeResponder(**options)
     node.public.handle(request, responder)
-    return await answered(responder)
+    await until(lambda: responder.gone)
+    return responder

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import signal
 import socket
@@ -70,16 +69,12 @@ class RedisServer:
             return connection.recv(64).startswith((b"+PONG", b"-NOAUTH"))
         return False
 
-    def signal(self, number: int) -> None:
-        assert self._process is not None
-        os.kill(self._process.pid, number)
-
     def pause(self) -> None:
         """Have it answer nobody, with its connections open."""
-        self.signal(signal.SIGSTOP)
+        self._process.send_signal(signal.SIGSTOP)
 
     def go_on(self) -> None:
-        self.signal(signal.SIGCONT)
+        self._process.send_signal(signal.SIGCONT)
 
     def kill(self) -> None:
         """End it at once. May be called again."""

@@ -64,9 +64,7 @@ def test_nginx_routes_labels_to_their_nodes(nodes: dict[str, Effective]) -> None
         assert int(servers[0][0]) == port
     assert "proxy_buffering off;" in text
     assert "proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;" in text
-    assert (
-        "proxy_connect_timeout 5s;" in text
-    )  # a second try of the system comes after 1 s, a third after 3 s
+    assert "proxy_connect_timeout 5s;" in text  # the system tries again after 1 s and after 3 s
     assert "non_idempotent" not in text  # a POST would be carried out twice
 
 
@@ -81,11 +79,9 @@ def test_envoy_routes_labels_to_their_nodes(nodes: dict[str, Effective]) -> None
     resources = document["static_resources"]
     manager = resources["listeners"][0]["filter_chains"][0]["filters"][0]["typed_config"]
     routes = manager["route_config"]["virtual_hosts"][0]["routes"]
-    by_label = {
-        route["match"]["headers"][0]["string_match"]["prefix"]: route["route"] for route in routes[:2]
-    }
-    assert {prefix: route["cluster"] for prefix, route in by_label.items()} == {"n1-": "n1", "n2-": "n2"}
-    assert [route["route"]["cluster"] for route in routes[2:]] == ["any", "any"]
+    prefixes = [route["match"]["headers"][0]["string_match"]["prefix"] for route in routes[:2]]
+    assert prefixes == ["n1-", "n2-"]
+    assert [route["route"]["cluster"] for route in routes] == ["n1", "n2", "any", "any"]
     assert [route["match"].get("path") for route in routes] == ["/mcp"] * 3 + [None]
     assert routes[-1]["match"] == {"path_separated_prefix": METADATA}
     for route in routes:
@@ -120,13 +116,10 @@ def test_kubernetes_files_agree_with_each_other(tmp_path: Path) -> None:
     assert peers["publishNotReadyAddresses"] is True
     for name, service in services.items():
         owner = by_name["StatefulSet", service["selector"]["app"]]["spec"]
-        assert (
-            service["selector"] == owner["selector"]["matchLabels"] == owner["template"]["metadata"]["labels"]
-        )
-        named = {
-            port["name"]: port["containerPort"]
-            for port in owner["template"]["spec"]["containers"][0]["ports"]
-        }
+        labels = owner["template"]["metadata"]["labels"]
+        assert service["selector"] == owner["selector"]["matchLabels"] == labels
+        container = owner["template"]["spec"]["containers"][0]
+        named = {port["name"]: port["containerPort"] for port in container["ports"]}
         for port in service["ports"]:
             assert named[port["targetPort"]] == port["port"], name
     # The settings are those of a node, together with the variables that the container sets.
@@ -153,9 +146,8 @@ def test_kubernetes_files_agree_with_each_other(tmp_path: Path) -> None:
         assert (asked["path"], asked["port"]) == (page, "metrics")
     open_to = by_name["NetworkPolicy", "longwire"]["spec"]["ingress"]
     assert {port["port"] for rule in open_to for port in rule["ports"]} == set(containers.values())
-    assert [port["port"] for rule in open_to if "from" in rule for port in rule["ports"]] == [
-        containers["peers"]
-    ]
+    to_some = [port["port"] for rule in open_to if "from" in rule for port in rule["ports"]]
+    assert to_some == [containers["peers"]]
     assert "memory" in pod["resources"]["limits"]
 
 
@@ -180,12 +172,7 @@ def test_kubernetes_settings_can_start(tmp_path: Path) -> None:
         (tmp_path / name).write_text(f"{name}-".ljust(64, "0"))
         (tmp_path / name).chmod(0o440)
     path = tmp_path / "longwire.toml"
-    text = text.replace("/etc/longwire/secret", str(tmp_path)).replace(
-        "/var/lib/longwire", str(tmp_path / "data")
-    )
-    path.write_text(text)
-    variables = {
-        "LONGWIRE_CLUSTER_NODE": "n0",
-        "LONGWIRE_CLUSTER_ADDRESS": "http://longwire-0.longwire-peers:7080",
-    }
-    check_start(effective({}, variables, path))
+    text = text.replace("/etc/longwire/secret", str(tmp_path))
+    path.write_text(text.replace("/var/lib/longwire", str(tmp_path / "data")))
+    node = {"NODE": "n0", "ADDRESS": "http://longwire-0.longwire-peers:7080"}
+    check_start(effective({}, {f"LONGWIRE_CLUSTER_{name}": value for name, value in node.items()}, path))

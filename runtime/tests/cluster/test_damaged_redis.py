@@ -4,28 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import AsyncIterator, Awaitable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Awaitable
+from contextlib import suppress
 from functools import partial
 
 import pytest
 
-from cluster_ground import Ground, ground, lease_forgotten
-from longwire.cluster.redis_link import RedisLink, open_redis
+from cluster_ground import Ground, lease_forgotten
+from longwire.cluster.redis_link import RedisLink
 from longwire.cluster.shared_rates import SharedAllowances
 from longwire.errors import ClusterUnavailable
 from longwire.principals.rates import Rate
-from redis_server import COMMAND_WAIT, RedisServer, needs_redis
+from redis_server import needs_redis
 from waiting import until
 
 pytestmark = needs_redis
 STREAM = "longwire:notifications"
-
-
-@asynccontextmanager
-async def spoiling(server: RedisServer) -> AsyncIterator[tuple[Ground, RedisLink]]:
-    async with ground(server.socket) as nodes, open_redis(server.url, "other", wait=COMMAND_WAIT) as link:
-        yield nodes, link
 
 
 async def _equals(asked: Awaitable[object], expected: object) -> bool:
@@ -40,23 +34,22 @@ NO_LEASES = (None, b"", b"\xff", b'{"incarnation": "x', b"[]", b"7", b'{"incarna
 
 
 @pytest.mark.parametrize("key", ["node:a", "nodes", "data"])
-async def test_leases_and_their_list_are_written_again(server: RedisServer, key: str) -> None:
-    async with spoiling(server) as (nodes, link):
-        a, b = await nodes.node("a"), await nodes.node("b")
-        name = f"longwire:{key}"
+async def test_leases_and_their_list_are_written_again(nodes: Ground, link: RedisLink, key: str) -> None:
+    a, b = await nodes.node("a"), await nodes.node("b")
+    name = f"longwire:{key}"
 
-        async def is_whole(value: bytes | None) -> bool:
-            if await link.call("TYPE", name) != (b"zset" if key == "nodes" else b"string"):
-                return False
-            if key == "node:a" and value is not None and await link.call("GET", name) == value:
-                return False
-            return {one.label for one in await b.nodes.statuses() if one.alive} == {"a", "b"}
+    async def is_whole(value: bytes | None) -> bool:
+        if await link.call("TYPE", name) != (b"zset" if key == "nodes" else b"string"):
+            return False
+        if key == "node:a" and value is not None and await link.call("GET", name) == value:
+            return False
+        return {one.label for one in await b.nodes.statuses() if one.alive} == {"a", "b"}
 
-        for value in NO_LEASES:
-            await link.call("DEL", name)
-            await (link.call("LPUSH", name, "x") if value is None else link.call("SET", name, value))
-            await until(partial(is_whole, value))
-            await until(lambda: a.nodes.holds_lease and b.nodes.holds_lease)
+    for value in NO_LEASES:
+        await link.call("DEL", name)
+        await (link.call("LPUSH", name, "x") if value is None else link.call("SET", name, value))
+        await until(partial(is_whole, value))
+        await until(lambda: a.nodes.holds_lease and b.nodes.holds_lease)
 
 
 # Commands on {hash} and {events}, with what they put in the place of what a node wrote.
@@ -96,22 +89,21 @@ async def _damage(link: RedisLink, session_id: str, damage: str) -> None:
 
 
 async def test_damaged_sessions_of_a_dead_node_are_forgotten_and_others_go_on(
-    server: RedisServer, caplog: pytest.LogCaptureFixture
+    nodes: Ground, link: RedisLink, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async with spoiling(server) as (nodes, link):
-        a, b = await nodes.node("a"), await nodes.node("b")
-        damaged = {damage: await a.begin() for damage in DAMAGE}
-        good = await a.begin()
-        await a.kill()
-        await lease_forgotten(server, "a")
-        for damage, session in damaged.items():
-            await _damage(link, session.id, damage)
-            assert await b.reach(session.id) is None, damage
-            assert await b.ownership.find(session.id) is None, damage  # clients are answered with 404
-            keys = link.key("session", session.id), link.key("events", session.id)
-            assert not await link.call("EXISTS", *keys), damage
-        assert await b.reach(good.id) is not None
-        assert b.counters.journal_failures == len(DAMAGE)
+    a, b = await nodes.node("a"), await nodes.node("b")
+    damaged = {damage: await a.begin() for damage in DAMAGE}
+    good = await a.begin()
+    await a.kill()
+    await lease_forgotten(link, "a")
+    for damage, session in damaged.items():
+        await _damage(link, session.id, damage)
+        assert await b.reach(session.id) is None, damage
+        assert await b.ownership.find(session.id) is None, damage  # clients are answered with 404
+        keys = link.key("session", session.id), link.key("events", session.id)
+        assert not await link.call("EXISTS", *keys), damage
+    assert await b.reach(good.id) is not None
+    assert b.counters.journal_failures == len(DAMAGE)
     assert len(told(caplog, "session_damaged")) == 1
     assert "let nothing else write keys like 'longwire:session:*'" in told(caplog, "session_damaged")[0]
 
@@ -119,56 +111,55 @@ async def test_damaged_sessions_of_a_dead_node_are_forgotten_and_others_go_on(
 @pytest.mark.parametrize(
     "damage", ["a hash of another type", "events of another type", "no fence", "a negative fence"]
 )
-async def test_a_damaged_session_of_a_living_node_is_stored_again(server: RedisServer, damage: str) -> None:
-    async with spoiling(server) as (nodes, link):
-        a = await nodes.node("a")
-        bad, good = await a.begin(), await a.begin()
-        await _damage(link, bad.id, damage)
-        for session in (bad, good):
-            session.set_state("level", "debug")
-            session.log.notify(b"1")
-        await a.stored()
+async def test_a_living_nodes_damaged_session_is_stored_again(
+    nodes: Ground, link: RedisLink, damage: str
+) -> None:
+    a = await nodes.node("a")
+    bad, good = await a.begin(), await a.begin()
+    await _damage(link, bad.id, damage)
+    for session in (bad, good):
+        session.set_state("level", "debug")
+        session.log.notify(b"1")
+    await a.stored()
 
-        async def state(session_id: str) -> object:
-            with suppress(ClusterUnavailable):
-                return await link.call("HGET", link.key("session", session_id), "state")
-            return None
+    async def state(session_id: str) -> object:
+        with suppress(ClusterUnavailable):
+            return await link.call("HGET", link.key("session", session_id), "state")
+        return None
 
-        await until(
-            lambda: _equals(asyncio.gather(state(bad.id), state(good.id)), [b'{"level":"debug"}'] * 2)
-        )
-        assert not a.sessions.journal.at_risk(good.id)
-        assert bad.ended is None
-
-
-async def test_a_damaged_session_does_not_hold_up_the_look_after_an_outage(server: RedisServer) -> None:
-    async with spoiling(server) as (nodes, link):
-        a = await nodes.node("a")
-        bad, gone = await a.begin(), await a.begin()
-        a.gate.shut()
-        await lease_forgotten(server, "a")
-        await _damage(link, bad.id, "a hash of another type")
-        await link.call("HSET", link.key("session", gone.id), "owner", "b:1", "fence", 2)
-        await a.gate.open()
-        await until(lambda: gone.ended == "moved")
-        await until(lambda: _equals(link.call("TYPE", link.key("session", bad.id)), b"hash"))
-        assert bad.ended is None
+    await until(lambda: _equals(asyncio.gather(state(bad.id), state(good.id)), [b'{"level":"debug"}'] * 2))
+    assert not a.sessions.journal.at_risk(good.id)
+    assert bad.ended is None
 
 
-async def test_a_damaged_rate_is_a_full_or_an_empty_bucket(server: RedisServer) -> None:
+async def test_a_damaged_session_does_not_hold_up_others_after_an_outage(
+    nodes: Ground, link: RedisLink
+) -> None:
+    a = await nodes.node("a")
+    bad, gone = await a.begin(), await a.begin()
+    a.gate.shut()
+    await lease_forgotten(link, "a")
+    await _damage(link, bad.id, "a hash of another type")
+    await link.call("HSET", link.key("session", gone.id), "owner", "b:1", "fence", 2)
+    await a.gate.open()
+    await until(lambda: gone.ended == "moved")
+    await until(lambda: _equals(link.call("TYPE", link.key("session", bad.id)), b"hash"))
+    assert bad.ended is None
+
+
+async def test_a_damaged_rate_is_a_full_or_an_empty_bucket(nodes: Ground, link: RedisLink) -> None:
     rate = Rate(10, 3600.0)
-    async with spoiling(server) as (nodes, link):
-        a = await nodes.node("a", lease=30.0)
-        assert await SharedAllowances(a.nodes).take("token:a", rate) == 0
-        (name,) = await link.call("KEYS", "longwire:rate:*")
-        for value in (None, b"", b"junk", b"nan", b"-1e300", b"1e300", b"\xff"):
-            await link.call("DEL", name)
-            await (link.call("LPUSH", name, "x") if value is None else link.call("SET", name, value))
-            waits = [await SharedAllowances(a.nodes).take("token:a", rate) for _ in range(20)]
-            assert waits.count(0) == (0 if value == b"1e300" else 10)
-            assert all(math.isfinite(wait) and wait <= 3600 for wait in waits)
-            assert 0 < await link.call("PTTL", name) <= 3_600_001
-        assert a.link.healthy
+    a = await nodes.node("a", lease=30.0)
+    assert await SharedAllowances(a.nodes).take("token:a", rate) == 0
+    (name,) = await link.call("KEYS", "longwire:rate:*")
+    for value in (None, b"", b"junk", b"nan", b"-1e300", b"1e300", b"\xff"):
+        await link.call("DEL", name)
+        await (link.call("LPUSH", name, "x") if value is None else link.call("SET", name, value))
+        waits = [await SharedAllowances(a.nodes).take("token:a", rate) for _ in range(20)]
+        assert waits.count(0) == (0 if value == b"1e300" else 10)
+        assert all(math.isfinite(wait) and wait <= 3600 for wait in waits)
+        assert 0 < await link.call("PTTL", name) <= 3_600_001
+    assert a.link.healthy
 
 
 @pytest.mark.parametrize(
@@ -176,20 +167,19 @@ async def test_a_damaged_rate_is_a_full_or_an_empty_bucket(server: RedisServer) 
     [None, (b"x", b"y"), (b"s", b"\xff", b"m", b"1"), (b"s", b"", b"m", b'{"a'), (b"s", b"", b"m", b"\xff")],
 )
 async def test_a_damaged_notification_is_left_out_and_the_next_ones_come(
-    server: RedisServer, entry: tuple[bytes, ...] | None, caplog: pytest.LogCaptureFixture
+    nodes: Ground, link: RedisLink, entry: tuple[bytes, ...] | None, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async with spoiling(server) as (nodes, link):
-        a, b = await nodes.node("a"), await nodes.node("b")
-        session = await b.begin()
-        for _ in range(2):
-            if entry is None:
-                await link.call("DEL", STREAM)
-                await link.call("SET", STREAM, "x")
-                await until(lambda: _equals(link.call("EXISTS", STREAM), 0))
-            else:
-                await link.call("XADD", STREAM, "*", *entry)
-        said: list[str] = []
-        await a.notifications.notify(session.id, [b"2"], said.append)
-        await until(lambda: said == ["queued"])
-        await until(lambda: session.pending == 1)
+    a, b = await nodes.node("a"), await nodes.node("b")
+    session = await b.begin()
+    for _ in range(2):
+        if entry is None:
+            await link.call("DEL", STREAM)
+            await link.call("SET", STREAM, "x")
+            await until(lambda: _equals(link.call("EXISTS", STREAM), 0))
+        else:
+            await link.call("XADD", STREAM, "*", *entry)
+    said: list[str] = []
+    await a.notifications.notify(session.id, [b"2"], said.append)
+    await until(lambda: said == ["queued"])
+    await until(lambda: session.pending == 1)
     assert len(told(caplog, "notifications_damaged")) in (1, 2)  # once for each node

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from cluster_ground import LEASE, Ground, ground, lease_ended, lease_forgotten
+from cluster_ground import LEASE, Ground, lease_ended, lease_forgotten
 from cluster_nodes import free_port
 from longwire.cluster.nodes import Nodes
-from longwire.cluster.redis_link import open_redis
+from longwire.cluster.redis_link import RedisLink, open_redis
 from longwire.errors import ClusterUnavailable, SettingsError
-from redis_server import COMMAND_WAIT, RedisServer, needs_redis, redis_server
+from redis_server import COMMAND_WAIT, needs_redis, redis_server
 from waiting import until
 
 pytestmark = needs_redis
@@ -33,21 +33,20 @@ async def test_a_node_with_another_secret_is_refused_while_others_live(nodes: Gr
     assert new.nodes.living == 1
 
 
-async def test_operators_are_told_why_leases_are_not_known(server: RedisServer) -> None:
-    async with ground(server.socket) as nodes, open_redis(server.url, "x", wait=COMMAND_WAIT) as link:
-        a = await nodes.node("a")
-        assert a.nodes.problem is None
-        await link.call("CONFIG", "SET", "maxmemory", "1")
-        try:
-            await until(lambda: a.nodes.problem)
-            assert "refuses to renew the lease of this node" in str(a.nodes.problem)
-            assert "try again" not in str(a.nodes.problem)
-        finally:
-            await link.call("CONFIG", "SET", "maxmemory", "0")
-        await until(lambda: a.nodes.problem is None)
-        a.gate.shut()
-        await until(lambda: not a.link.healthy)
-        assert "doesn't answer" in str(a.nodes.problem)
+async def test_operators_are_told_why_leases_are_not_known(nodes: Ground, link: RedisLink) -> None:
+    a = await nodes.node("a")
+    assert a.nodes.problem is None
+    await link.call("CONFIG", "SET", "maxmemory", "1")
+    try:
+        await until(lambda: a.nodes.problem)
+        assert "refuses to renew the lease of this node" in str(a.nodes.problem)
+        assert "try again" not in str(a.nodes.problem)
+    finally:
+        await link.call("CONFIG", "SET", "maxmemory", "0")
+    await until(lambda: a.nodes.problem is None)
+    a.gate.shut()
+    await until(lambda: not a.link.healthy)
+    assert "doesn't answer" in str(a.nodes.problem)
 
 
 async def test_a_node_that_was_killed_can_start_again_at_once(nodes: Ground) -> None:
@@ -70,14 +69,14 @@ async def test_operators_see_all_nodes(nodes: Ground) -> None:
     assert abs(found[0].since - a.link.now()) < 60
 
 
-async def test_a_node_knows_that_it_lost_its_lease(nodes: Ground, server: RedisServer) -> None:
+async def test_a_node_knows_that_it_lost_its_lease(nodes: Ground, link: RedisLink) -> None:
     a = await nodes.node("a")
     returns: list[bool] = []
     a.nodes.on_return(lambda forgot, _: returns.append(forgot))
     assert a.nodes.holds_lease
     a.gate.shut()
     await until(lambda: not a.nodes.holds_lease)
-    await lease_forgotten(server, "a")
+    await lease_forgotten(link, "a")
     await a.gate.open()
     await until(lambda: a.nodes.holds_lease)
     await until(lambda: returns == [False])
@@ -122,13 +121,12 @@ async def test_a_redis_that_can_t_serve_nodes_is_named(options: dict[str, str], 
                 await nodes.join()
 
 
-async def test_a_server_that_became_a_replica_is_left(server: RedisServer) -> None:
-    async with open_redis(server.url, "a", wait=COMMAND_WAIT) as link:
-        await link.call("SET", "x", "1")
-        await link.call("REPLICAOF", "127.0.0.1", "1")
-        try:
-            with pytest.raises(ClusterUnavailable):
-                await link.call("SET", "x", "2")
-        finally:
-            await link.call("REPLICAOF", "NO", "ONE")
-        await link.call("SET", "x", "3")
+async def test_a_server_that_became_a_replica_is_left(link: RedisLink) -> None:
+    await link.call("SET", "x", "1")
+    await link.call("REPLICAOF", "127.0.0.1", "1")
+    try:
+        with pytest.raises(ClusterUnavailable):
+            await link.call("SET", "x", "2")
+    finally:
+        await link.call("REPLICAOF", "NO", "ONE")
+    await link.call("SET", "x", "3")

@@ -12,6 +12,7 @@ import pytest
 from cluster_ground import LONG, Ground, Node, ground, lease_ended, lease_forgotten, listening
 from fake_responder import FakeResponder
 from longwire.cluster.nodes import NodeStatus
+from longwire.cluster.redis_link import RedisLink
 from longwire.errors import ClusterUnavailable
 from redis_server import RedisServer, needs_redis, redis_server
 from waiting import until
@@ -28,7 +29,6 @@ def server() -> Iterator[RedisServer]:
 
 async def say(node: Node, session_id: str, *texts: str) -> None:
     session = node.sessions.get(session_id)
-    assert session is not None
     for text in texts:
         session.log.notify(text.encode())
     await node.stored()
@@ -36,8 +36,7 @@ async def say(node: Node, session_id: str, *texts: str) -> None:
 
 async def healed(*nodes: Node) -> None:
     """Wait until nodes have their leases and what they stored meanwhile."""
-    for node in nodes:
-        await until(lambda node=node: node.link.healthy and node.nodes.holds_lease)
+    await until(lambda: all(node.link.healthy and node.nodes.holds_lease for node in nodes))
 
 
 async def has_events(node: Node, session_id: str, count: int) -> None:
@@ -64,8 +63,7 @@ async def test_a_restart_with_the_data(server: RedisServer, caplog: pytest.LogCa
         server.start()
         await healed(a, b)
         await has_events(a, session.id, 5)
-        found = await b.found(born.id)
-        assert found.alive
+        assert (await b.ownership.find(born.id)).alive
         await a.kill()
         await lease_ended(b, "a")
         resumed = await b.resume(session.id, get.events[0].id)
@@ -134,16 +132,16 @@ async def test_redis_is_paused_for_longer_than_leases_last(nodes: Ground, server
     assert session.id not in b.sessions
 
 
-async def test_nobody_is_dead_because_redis_was_gone(nodes: Ground, server: RedisServer) -> None:
+async def test_nobody_is_dead_because_redis_was_gone(nodes: Ground, link: RedisLink) -> None:
     a, b = await nodes.node("a", lease=LONG), await nodes.node("b", lease=LONG)
     session, _ = await listening(a)
     a.gate.shut()
     b.gate.shut()
     for label in "ab":
-        await lease_forgotten(server, label)
+        await lease_forgotten(link, label)
     await b.gate.open()
     await until(lambda: b.link.healthy)
-    found = await b.found(session.id)
+    found = await b.ownership.find(session.id)
     assert not found.alive
     taking = asyncio.create_task(b.ownership.take_over(session.id, found))
     await asyncio.sleep(0)  # Redis answers a a little later
@@ -182,7 +180,7 @@ async def test_a_session_that_ended_elsewhere_is_not_made_again(nodes: Ground) -
     a.gate.shut()
     await until(lambda: not a.nodes.holds_lease)
     await lease_ended(b, "a")
-    again = await b.taken(session.id)
+    again = await b.reach(session.id)
     again.end("deleted")
     await b.stored()
     session.created -= 60  # it is an old one

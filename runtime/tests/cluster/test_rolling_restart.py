@@ -34,13 +34,21 @@ pytestmark = [
 
 
 class Client:
-    """Says numbers, one call each, and hears them on its event stream."""
+    """Says numbers, one call each, and hears them on its event stream; `say` returns what went wrong."""
 
     def __init__(self) -> None:
         self.said = 0
         self.heard: list[int] = []
         self.problems: list[str] = []
         self.changed = anyio.Event()
+
+    async def talk(self, session: Any, most: list[int]) -> None:
+        while self.said < most[0]:
+            if problem := await self.say(session, str(self.said)):
+                self.problems.append(problem)
+            else:
+                self.said += 1
+            await anyio.sleep(0.02)
 
     def hear(self, number: int) -> None:
         self.heard.append(number)
@@ -73,29 +81,22 @@ class RawClient(Client):
             self.resumed += 1
             await anyio.sleep((self.told or 0) / 1000)
 
-    async def talk(self, session: RawSession, most: list[int]) -> None:
-        while self.said < most[0]:
-            answer = await session.post(call(self.said, "say", text=str(self.said)))
-            if answer.status_code == 200 and "result" in answer.json():
-                self.said += 1
-            else:
-                self.problems.append(f"POST: {answer.status_code} {answer.text}")
-            await anyio.sleep(0.02)
+    async def say(self, session: RawSession, text: str) -> str | None:
+        answer = await session.post(call(self.said, "say", text=text))
+        fine = answer.status_code == 200 and "result" in answer.json()
+        return None if fine else f"POST: {answer.status_code} {answer.text}"
 
 
 class OfficialClient(Client):
     async def logged(self, params: types.LoggingMessageNotificationParams) -> None:
         self.hear(int(params.data))
 
-    async def talk(self, session: ClientSession, most: list[int]) -> None:
-        while self.said < most[0]:
-            try:
-                await session.call_tool("say", {"text": str(self.said)})
-            except MCPError as error:
-                self.problems.append(str(error))
-            else:
-                self.said += 1
-            await anyio.sleep(0.02)
+    async def say(self, session: ClientSession, text: str) -> str | None:
+        try:
+            await session.call_tool("say", {"text": text})
+        except MCPError as error:
+            return str(error)
+        return None
 
 
 @asynccontextmanager

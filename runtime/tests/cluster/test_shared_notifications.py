@@ -8,13 +8,13 @@ from collections.abc import Callable
 
 import pytest
 
-from cluster_ground import ALICE, Ground, Node, ground, lease_ended
+from cluster_ground import ALICE, Ground, Node, lease_ended
 from fake_responder import FakeResponder
 from longwire.cluster.redis_link import RedisLink
 from longwire.cluster.shared_notifications import LONGEST
 from longwire.contract.envelopes import NotifyOutcome
 from longwire.sessions.session import Session
-from redis_server import RedisServer, needs_redis
+from redis_server import needs_redis
 from waiting import SOON, until
 
 pytestmark = needs_redis
@@ -70,7 +70,7 @@ async def test_the_worker_is_told_when_redis_has_it(nodes: Ground) -> None:
     assert set(await asyncio.gather(*outcomes)) == {"queued"}
     await a.kill()
     await lease_ended(b, "a")
-    moved = await b.taken(session.id)
+    moved = await b.reach(session.id)
     read = opened(moved)
     await until(lambda: len(read()) == 20)
     assert read() == list(range(20)), "none that the worker was answered about is gone"
@@ -89,7 +89,7 @@ async def test_a_session_that_moves_misses_none_and_has_none_twice(nodes: Ground
     assert await tell(b, session.id, _note(4)) == "queued"
     c = await nodes.node("c")  # which was not there when these were sent
     for node, count in ((b, 4), (c, 5)):
-        moved = await node.taken(session.id)
+        moved = await node.reach(session.id)
         await until(lambda moved=moved, count=count: moved.pending == count)  # type: ignore[misc]
         if node is b:
             assert await tell(b, None, _note(5)) == "delivered"
@@ -102,12 +102,11 @@ async def test_a_session_that_moves_misses_none_and_has_none_twice(nodes: Ground
 
 
 async def test_a_notification_right_after_the_start_comes_though_the_clock_is_known_roughly(
-    server: RedisServer, monkeypatch: pytest.MonkeyPatch
+    nodes: Ground, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = RedisLink.now
     monkeypatch.setattr(RedisLink, "now", lambda link: now(link) + 0.2)  # on a busy machine
-    async with ground(server.socket) as nodes:
-        a, b = await nodes.node("a"), await nodes.node("b")
-        session = await b.begin()
-        assert await tell(a, session.id, _note(1)) == "queued"
-        await until(lambda: session.pending == 1)
+    a, b = await nodes.node("a"), await nodes.node("b")
+    session = await b.begin()
+    assert await tell(a, session.id, _note(1)) == "queued"
+    await until(lambda: session.pending == 1)

@@ -72,17 +72,15 @@ class ClusterHandler:
         ownership: SessionOwnership,
         forwarder: Forwarder,
         counters: RuntimeCounters,
-        *,
-        node: str,
         incarnation: str,
     ) -> None:
-        """`sessions` are the ids of those that this node has."""
+        """`sessions` are the ids of those that this node has, and the incarnation is its own."""
         self._local = local
         self._sessions = sessions
         self._ownership = ownership
         self._forwarder = forwarder
         self._counters = counters
-        self._self = (node, incarnation)
+        self._incarnation = incarnation
         self._tasks = RunningTasks()
         self._told = Allowances()
         self._misses = Allowances()  # of principals
@@ -114,8 +112,6 @@ class ClusterHandler:
 
     async def close(self) -> None:
         await self._tasks.end()
-        for search in list(self._searches.values()):
-            search.cancel()
 
     async def _guarded(self, request: Request, responder: Responder, session_id: str) -> None:
         try:
@@ -166,7 +162,8 @@ class ClusterHandler:
         if self._told.wait(told, _TOLD) == 0:
             self._told.take(told, _TOLD)
             fields = {"event": "forward_failed", "peer": place.label, "outcome": outcome.value}
-            logger.warning(_SENTENCES.get(outcome, _NOT_PASSED), place.label, extra=fields)
+            sentence = _NOT_TRUSTED if outcome is Outcome.REJECTED else _NOT_PASSED
+            logger.warning(sentence, place.label, extra=fields)
 
     async def _search(self, session_id: str, suspect: NodeStatus | None) -> _Whereabouts:
         """Where a session is, once it can be used; requests that come at once share one search."""
@@ -176,8 +173,7 @@ class ClusterHandler:
         search = self._searches.get(key)
         if search is None:
             # In no request's context: tasks that a take-over starts belong to the session.
-            search = asyncio.create_task(self._find(session_id, suspect), context=Context())
-            self._searches[key] = search
+            search = self._searches[key] = self._tasks.spawn(self._find(session_id, suspect), Context())
             search.add_done_callback(lambda done: self._over(key, done))
         return await asyncio.shield(search)
 
@@ -213,21 +209,18 @@ class ClusterHandler:
             if place is None:
                 raise
             return place
-        if place is None or self._is_self(place):
+        if place is None or place.incarnation == self._incarnation:
             return "here" if session_id in self._sessions else None
         if place.alive and suspect is None:
             return self._note(session_id, place)
         if await self._ownership.take_over(session_id, place) is not None:
             return "here"
         place = await self._ownership.find(session_id)  # another was faster, or it ended
-        if place is None or self._is_self(place):
+        if place is None or place.incarnation == self._incarnation:
             return "here" if session_id in self._sessions else None
         if not place.alive:
             raise ClusterUnavailable(_MOVING)
         return self._note(session_id, place)
-
-    def _is_self(self, place: NodeStatus) -> bool:
-        return (place.label, place.incarnation) == self._self
 
     def _later(self, request: Request, responder: Responder, sentence: str) -> None:
         """Refuse a request that may be sent again."""
@@ -245,10 +238,10 @@ class ClusterHandler:
 
 _FINAL: Final = {Outcome.SILENT: _SILENT, Outcome.UNUSABLE: _UNUSABLE, Outcome.REJECTED: _REJECTED}
 _NOT_PASSED: Final = "a request could not be passed on to '%s'"
-_SENTENCES: Final = {
-    Outcome.REJECTED: "the node '%s' rejects the requests of this one: give both the same secret_file and "
-    "version, and see the log of that node for the reason",
-}
+_NOT_TRUSTED: Final = (
+    "the node '%s' rejects the requests of this one: give both the same secret_file and version, and see "
+    "the log of that node for the reason"
+)
 
 
 def _request_id(request: Request) -> RequestId | None:

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Final
 
-from longwire.cluster.cluster_settings import ClusterKeys, ClusterSettings
+from longwire.cluster.cluster_settings import CHECKS, ClusterKeys, read_secret
 from longwire.cluster.nodes import Nodes
 from longwire.cluster.ownership import SessionOwnership
 from longwire.cluster.redis_link import open_redis
@@ -21,6 +21,10 @@ from longwire.sessions.registry import Sessions
 from longwire.settings import Settings, WireLimits
 
 logger: Final = logging.getLogger(__name__)
+
+_JOINED: Final = (
+    "node '%(node)s' at %(address)s joined the cluster '%(prefix)s' in %(redis)s; nodes that live: %(nodes)d"
+)
 
 
 @asynccontextmanager
@@ -62,32 +66,21 @@ class ClusterNode:
 @asynccontextmanager
 async def joined(settings: Settings) -> AsyncIterator[ClusterNode | None]:
     """The node while the block lasts; None: the server is alone. Raises SettingsError, or MissingExtra."""
-    found = ClusterSettings.of(settings)
-    if found is None:
+    if settings.cluster_redis is None:
         yield None
         return
-    async with open_redis(found.redis, found.node, prefix=found.prefix) as link:
-        nodes = Nodes(link, found.address, secret=found.keys.fingerprint)
+    found = {name: getattr(settings, f"cluster_{name}") for name in CHECKS}
+    for name, check in CHECKS.items():
+        check(found[name])
+    keys = ClusterKeys.of(read_secret(found.pop("secret_file")))
+    async with open_redis(found["redis"], found["node"], prefix=found["prefix"]) as link:
+        nodes = Nodes(link, found["address"], secret=keys.fingerprint)
         await nodes.join()
-        logger.info(
-            "node '%s' at %s joined the cluster '%s' in %s; nodes that live: %d",
-            found.node,
-            found.address,
-            found.prefix,
-            link.address,
-            nodes.living,
-            extra={
-                "event": "cluster",
-                "node": found.node,
-                "address": found.address,
-                "redis": str(link.address),
-                "prefix": found.prefix,
-                "nodes": nodes.living,
-            },
-        )
+        told = found | {"redis": str(link.address), "nodes": nodes.living}
+        logger.info(_JOINED, told, extra={"event": "cluster", **told})
         bus = SharedSubscriptionBus(link, nodes.incarnation)
         try:
-            yield ClusterNode(nodes, found.keys, bus)
+            yield ClusterNode(nodes, keys, bus)
         finally:
             await bus.close()
             await nodes.leave()

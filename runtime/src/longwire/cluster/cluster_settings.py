@@ -22,7 +22,6 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from longwire.cluster.redis_address import RedisAddress
 from longwire.cluster.redis_link import check_label, check_prefix
 from longwire.errors import SettingsError
-from longwire.settings import Settings
 from longwire.text import quoted
 
 SHORTEST: Final = 32  # characters
@@ -42,11 +41,8 @@ class ClusterKeys:
     @classmethod
     def of(cls, secret: bytes) -> ClusterKeys:
         """The keys that all nodes with this secret have."""
-        return cls(
-            _derived(secret, b"forwarding"),
-            _derived(secret, b"request-state"),
-            _derived(secret, b"fingerprint", 16).hex(),
-        )
+        forwarding, request_state = (_derived(secret, use) for use in (b"forwarding", b"request-state"))
+        return cls(forwarding, request_state, _derived(secret, b"fingerprint", 16).hex())
 
 
 def read_secret(path: Path) -> bytes:
@@ -86,35 +82,6 @@ def _derived(secret: bytes, use: bytes, length: int = 32) -> bytes:
 
 
 _HOST: Final = re.compile(r"[A-Za-z0-9._-]+|[0-9A-Fa-f:.]+")
-
-
-@dataclass(frozen=True, slots=True)
-class ClusterSettings:
-    """The settings of a node in its cluster."""
-
-    redis: str = field(repr=False)  # a URL, which may have a password in it
-    node: str  # this node's label
-    address: str  # http://HOST:PORT, where other nodes reach it
-    keys: ClusterKeys
-    prefix: str
-
-    @classmethod
-    def of(cls, settings: Settings) -> ClusterSettings | None:
-        """The cluster settings of a server; None: it is alone. Raises SettingsError, or MissingExtra."""
-        if settings.cluster_redis is None:
-            return None
-        for name, check in CHECKS.items():
-            check(getattr(settings, f"cluster_{name}"))
-        assert settings.cluster_node is not None
-        assert settings.cluster_address is not None
-        assert settings.cluster_secret_file is not None
-        return cls(
-            settings.cluster_redis,
-            settings.cluster_node,
-            settings.cluster_address,
-            ClusterKeys.of(read_secret(settings.cluster_secret_file)),
-            settings.cluster_prefix,
-        )
 
 
 def check_address(address: str) -> None:

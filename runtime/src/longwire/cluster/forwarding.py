@@ -21,8 +21,8 @@ from longwire.wire.http.request import REQUEST_ID, HeaderList, Request, Responde
 logger: Final = logging.getLogger(__name__)
 
 REFUSED: Final = "longwire-refused"  # in an answer: the node has not looked at the request, and why
-HEAD_SECONDS: Final = 10.0  # for the head of an answer; calls that take longer answer with events long before
-LOOK_SECONDS: Final = 2.0  # of silence, after which Redis is asked whether the other node lives
+_HEAD_SECONDS: Final = 10.0  # for the head of an answer; longer calls answer with events long before
+_LOOK_SECONDS: Final = 2.0  # of silence, after which Redis is asked whether the other node lives
 _AHEAD: Final = 64 << 10  # bytes that a client has not taken, above which no more are read
 _EVENTS: Final = "text/event-stream"
 # Headers that the answer of this node has by itself.
@@ -52,28 +52,12 @@ class Outcome(Enum):
 class Forwarder:
     """Passes requests on, each signed for one node."""
 
-    def __init__(
-        self,
-        signatures: Signatures,
-        limits: WireLimits,
-        lives: Lives,
-        *,
-        head_seconds: float = HEAD_SECONDS,
-        look_seconds: float = LOOK_SECONDS,
-    ) -> None:
-        """`lives` says whether a node does, as far as is known."""
+    def __init__(self, signatures: Signatures, limits: WireLimits, lives: Lives) -> None:
         self._signatures = signatures
         self._limits = limits
         self._lives = lives
-        self._head_seconds = head_seconds
-        self._look_seconds = look_seconds
         self._connections = PeerConnections()
         self._under_way: set[Passage] = set()
-
-    @property
-    def under_way(self) -> int:
-        """Requests that are being answered by other nodes."""
-        return len(self._under_way)
 
     async def pass_on(self, request: Request, responder: Responder, place: NodeStatus) -> Outcome:
         """Have a node answer a request. Where the outcome isn't ANSWERED, the responder is untouched."""
@@ -83,7 +67,7 @@ class Forwarder:
             logger.debug("%s", error, extra={"event": "peer_unreachable", "peer": place.label})
             return Outcome.UNREACHABLE
         request.headers = {**request.headers, REQUEST_ID: request.id}  # the other node's lines have the same
-        passage = Passage(request, responder, connection, self._limits, self._head_seconds)
+        passage = Passage(request, responder, connection, self._limits)
         self._under_way.add(passage)
         try:
             passage.begin(self._wire(request, place))
@@ -95,10 +79,9 @@ class Forwarder:
 
     async def _watch(self, passage: Passage, place: NodeStatus) -> None:
         """Wait for the outcome. A machine that is cut off ends no connection, so silence is looked into."""
-        look = self._look_seconds
         while not passage.outcome.done():
-            await asyncio.wait([passage.outcome], timeout=look)
-            if not passage.outcome.done() and passage.silence >= look:
+            await asyncio.wait([passage.outcome], timeout=_LOOK_SECONDS)
+            if not passage.outcome.done() and passage.silence >= _LOOK_SECONDS:
                 if not await self._lives(place):
                     passage.ended(False)
                 else:
@@ -120,51 +103,41 @@ class Forwarder:
         headers["host"] = place.address.partition("://")[2]
         headers["content-length"] = str(len(request.body))
         headers[FORWARDED] = self._signatures.header(request, place.label, place.incarnation)
-        lines = [
-            f"{request.method} {target} HTTP/1.1",
-            *(f"{name}: {text}" for name, text in headers.items()),
-        ]
-        return "\r\n".join([*lines, "", ""]).encode("latin-1") + request.body
+        lines = "".join(f"{name}: {text}\r\n" for name, text in headers.items())
+        return f"{request.method} {target} HTTP/1.1\r\n{lines}\r\n".encode("latin-1") + request.body
 
 
 class Passage:
     """One request at another node, and the way back of its answer. The receiver of a connection."""
 
     def __init__(
-        self,
-        request: Request,
-        responder: Responder,
-        connection: PeerConnection,
-        limits: WireLimits,
-        head_seconds: float,
+        self, request: Request, responder: Responder, connection: PeerConnection, limits: WireLimits
     ) -> None:
         self.request = request
         self.outcome: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
         self._responder = responder
         self._connection = connection
         self._most = limits.max_body_bytes
-        self._head_seconds = head_seconds
         self._longest = 3 * limits.heartbeat + 5.0  # seconds; a stream that lives has a heartbeat
         self._status = 0
         self._headers: Mapping[str, str] = {}
         self._body = bytearray()  # of an answer, or of an event that is not complete
         self._streams = False
-        self._refused: str | None = None  # why the other node has not looked at it
         self._paused = False
         self._clock = asyncio.get_running_loop().time
         self._heard = self._clock()
 
     def begin(self, wire: bytes) -> None:
-        self._responder.on_gone(self._gone)
+        self._responder.on_gone(self.close)
         self._responder.on_room(self._room)
         if self._responder.gone:
-            self._gone()
-            return
-        self._connection.send(wire, self)
+            self.close()
+        else:
+            self._connection.send(wire, self)
 
     def close(self) -> None:
-        if not self.outcome.done():  # the task was cancelled
-            self._end(Outcome.LOST)
+        """Drop what is left: the client has gone, or the task was cancelled."""
+        self._end(Outcome.ANSWERED)
 
     @property
     def silence(self) -> float:
@@ -173,24 +146,19 @@ class Passage:
 
     def look(self) -> None:
         """Give up an answer without a sign of life, although its node lives."""
-        if self._streams and self.silence > self._longest:
-            self._responder.end()
-            self._end(Outcome.ANSWERED)
-        elif not self._streams and self.silence > self._head_seconds:
-            self._end(Outcome.SILENT)
+        if self.silence > (self._longest if self._streams else _HEAD_SECONDS):
+            self._break_off(Outcome.SILENT)
 
     def cut_short(self) -> None:
         """End a stream of events now; any other answer arrives in a moment, or becomes a stream."""
         if self._streams:
-            self._responder.end()
-            self._end(Outcome.ANSWERED)
+            self._break_off(Outcome.ANSWERED)
 
     # ---- the receiver -------------------------------------------------------------------------
 
     def head(self, status: int, headers: Mapping[str, str]) -> None:
         self._heard = self._clock()
         self._status, self._headers = status, headers
-        self._refused = headers.get(REFUSED)
         if status == 200 and headers.get("content-type", "").startswith(_EVENTS):
             self._streams = True
             self._responder.begin_events(self._passed(_OWN | _OF_EVENTS))
@@ -202,7 +170,7 @@ class Passage:
         if self._streams:
             self._send_events(max(before - 1, 0))
         if len(self._body) > self._most:
-            self._give_up()
+            self._break_off(Outcome.UNUSABLE)
 
     def _send_events(self, start: int) -> None:
         """Write the events that are complete, so that none ends in its midst if the other node does."""
@@ -219,15 +187,11 @@ class Passage:
         """Note that the response is over; not whole: the connection broke, or made no sense."""
         if self.outcome.done():
             return
-        if self._streams:
-            # Where it is not whole, the client comes back with the id of the last event that it has whole.
-            self._responder.end()
-            self._end(Outcome.ANSWERED)
-        elif not whole:
-            self._end(Outcome.LOST)
-        elif self._refused is not None:
-            elsewhere = self._refused in _ELSEWHERE
-            self.outcome.set_result(Outcome.MOVED if elsewhere else Outcome.REJECTED)
+        if self._streams or not whole:
+            # The client of a stream comes back with the id of the last event that it has whole.
+            self._break_off(Outcome.LOST)
+        elif (refused := self._headers.get(REFUSED)) is not None:
+            self.outcome.set_result(Outcome.MOVED if refused in _ELSEWHERE else Outcome.REJECTED)
         else:
             kind = self._headers.get("content-type", "").encode("latin-1")
             self._responder.answer(self._status, bytes(self._body), kind, self._passed(_OWN))
@@ -235,20 +199,17 @@ class Passage:
 
     # ---- the client and the clock -------------------------------------------------------------
 
-    def _gone(self) -> None:
-        self._end(Outcome.ANSWERED)
-
     def _room(self) -> None:
         if self._paused:
             self._paused = False
             self._heard = self._clock()
             self._connection.resume()
 
-    def _give_up(self) -> None:
-        """Drop an answer that is too long."""
+    def _break_off(self, outcome: Outcome) -> None:
+        """End a stream of events as it is, or give up any other answer with this outcome."""
         if self._streams:
             self._responder.end()
-        self._end(Outcome.ANSWERED if self._streams else Outcome.UNUSABLE)
+        self._end(Outcome.ANSWERED if self._streams else outcome)
 
     def _end(self, outcome: Outcome) -> None:
         """Drop the connection, if it is in the midst of this answer."""

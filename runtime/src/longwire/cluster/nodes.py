@@ -204,12 +204,11 @@ class Nodes:
     async def statuses(self) -> list[NodeStatus]:
         """All nodes, also those that died lately; raises ClusterUnavailable."""
         seen = await self.link.call("ZRANGE", self.link.key("nodes"), 0, -1, "WITHSCORES")
-        rows = [(bytes(row[0]), float(row[1])) for row in _pairs(seen)]
-        if not rows:
+        if not seen:
             return []
-        names = [(label.decode("utf-8", "replace"), at) for label, at in rows]
-        leases = await self.link.call("MGET", *[self._lease_key(label) for label, _ in names])
-        found = [_status(label, at, lease) for (label, at), lease in zip(names, leases, strict=True)]
+        labels = [label.decode("utf-8", "replace") for label in seen[::2]]
+        leases = await self.link.call("MGET", *map(self._lease_key, labels))
+        found = map(_status, labels, map(float, seen[1::2]), leases)
         return sorted(found, key=lambda status: status.label)
 
     def _lease_key(self, label: str) -> str:
@@ -224,20 +223,10 @@ class Nodes:
             "since": self._since,
             "secret": self._secret,
         }
-        answer: list[Any] = await link.script(
-            _RENEW,
-            [self._lease_key(self.label), link.key("nodes"), link.key("data")],
-            [
-                self.incarnation,
-                json.dumps(lease),
-                round(self.lease * 1000),
-                self.label,
-                round(_LISTED),
-                secrets.token_hex(8),
-                self._lease_key(""),
-                self._secret,
-            ],
-        )
+        keys = [self._lease_key(self.label), link.key("nodes"), link.key("data")]
+        given = (self.incarnation, json.dumps(lease), round(self.lease * 1000), self.label, round(_LISTED))
+        others = (secrets.token_hex(8), self._lease_key(""), self._secret)
+        answer: list[Any] = await link.script(_RENEW, keys, given + others)
         if answer[0] not in _REFUSALS:
             self._renewed = began
             self._refusal = None
@@ -274,33 +263,20 @@ class Nodes:
         self.data, self._run_id = answer[1], self.link.run_id
         if forgot:
             self.changed_at = time.monotonic()
-        if back:
-            logger.warning(
-                "the lease of this node was lost and is back: it looks which of its sessions others have",
-                extra={"event": "node_back"},
-            )
-        elif forgot:
-            logger.warning(
-                "Redis was restarted or has lost its data: this node stores its sessions again",
-                extra={"event": "redis_restarted"},
-            )
         if back or forgot:
+            event = "node_back" if back else "redis_restarted"
+            logger.warning(_BACK if back else _FORGOT, extra={"event": event})
             for callback in list(self._listeners):
                 callback(forgot, before)
 
 
+_BACK: Final = "the lease of this node was lost and is back: it looks which of its sessions others have"
+_FORGOT: Final = "Redis was restarted or has lost its data: this node stores its sessions again"
 # Why a lease was not given, by the answer of the script.
 _REFUSALS: Final = {
     b"taken": "another node with the label '{}' took this one's place: its sessions are there now",
     b"foreign": "this node, '{}', lost its lease, and nodes with another secret live: give all the same one",
 }
-
-
-def _pairs(seen: list[Any]) -> list[Any]:
-    """Members with their scores; redis-py may or may not have paired them."""
-    if seen and not isinstance(seen[0], (list, tuple)):
-        return list(zip(seen[::2], seen[1::2], strict=True))
-    return seen
 
 
 def _status(label: str, at: float, lease: bytes | None) -> NodeStatus:

@@ -249,9 +249,8 @@ class SessionOwnership:
         # Otherwise it may have moved and ended there: _look_after() finds out.
 
     def _move(self, session: Session) -> None:
-        logger.info(
-            "session %s goes on at another node", shown_id(session.id), extra={"event": "session_moved"}
-        )
+        fields = {"event": "session_moved"}
+        logger.info("session %s goes on at another node", shown_id(session.id), extra=fields)
         self._journal.let_go(session.id)
         session.end("moved")
 
@@ -310,23 +309,17 @@ class SessionOwnership:
                 return
             except ClusterUnavailable:
                 await asyncio.sleep(self._nodes.lease / 3)
+        own = self._nodes.owner.encode()
         for session, (owner, fence) in zip(sessions, answers, strict=True):
             if session.ended is not None:
                 continue
             if owner is None:
                 # It ended elsewhere, unless it began so late that it could not be stored yet.
-                if session.created + self._clock_lag < lost_at - _YOUNG:
+                age = self._sessions.clock() - session.created
+                if age > time.monotonic() - lost_at + _YOUNG:
                     self._move(session)
-            elif (
-                owner != self._nodes.owner.encode()
-                or fence != str(self._journal.fence_of(session.id)).encode()
-            ):
+            elif owner != own or fence != b"%d" % (self._journal.fence_of(session.id) or 0):
                 self._move(session)
-
-    @property
-    def _clock_lag(self) -> float:
-        """The seconds to add to times of the sessions' clock for those of time.monotonic()."""
-        return time.monotonic() - self._sessions.clock()
 
     async def _stored(self, within: float) -> None:
         """Wait until the journal has stored all changes, or could not."""

@@ -9,6 +9,7 @@ import asyncio
 import select
 from collections import defaultdict, deque
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Final, Protocol, cast
 from urllib.parse import urlsplit
 
@@ -62,8 +63,7 @@ class PeerConnection(asyncio.Protocol):
     def abort(self) -> None:
         """Drop the connection; its receiver is told nothing more."""
         self._receiver = None
-        if self._transport is not None:
-            self._transport.abort()
+        self.drop()
 
     def give_up(self, receiver: Receiver) -> None:
         """Drop the connection, unless the response to this receiver is over."""
@@ -92,7 +92,7 @@ class PeerConnection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)  # uvloop's is no subclass
-        self._pool.opened(self)
+        self._pool.open.add(self)
 
     def data_received(self, data: bytes) -> None:
         try:
@@ -136,8 +136,8 @@ class PeerConnections:
     """The connections to all other nodes."""
 
     def __init__(self) -> None:
-        self._idle: dict[str, deque[PeerConnection]] = {}
-        self._open: set[PeerConnection] = set()
+        self.open: set[PeerConnection] = set()
+        self._idle: defaultdict[str, deque[PeerConnection]] = defaultdict(deque)
         self._turns: defaultdict[str, asyncio.Semaphore] = defaultdict(lambda: asyncio.Semaphore(_AT_ONCE))
 
     async def connect(self, address: str) -> PeerConnection:
@@ -158,35 +158,28 @@ class PeerConnections:
 
     def _kept(self, address: str) -> PeerConnection | None:
         """A connection that was kept and can be used, the one used last."""
-        idle = self._idle.get(address, ())
+        idle = self._idle[address]
         while idle:
             found = idle.pop()
             if found.usable and asyncio.get_running_loop().time() - found.kept_since < _KEPT_SECONDS:
                 return found
             found.abort()
-        self._idle.pop(address, None)
         return None
-
-    def opened(self, connection: PeerConnection) -> None:
-        self._open.add(connection)
 
     def keep(self, connection: PeerConnection) -> None:
         """Take back a connection whose request was answered."""
-        idle = self._idle.setdefault(connection.address, deque())
+        idle = self._idle[connection.address]
         if len(idle) >= _MOST_KEPT:
             idle.popleft().abort()
         connection.kept_since = asyncio.get_running_loop().time()
         idle.append(connection)
 
     def lost(self, connection: PeerConnection) -> None:
-        self._open.discard(connection)
-        idle = self._idle.get(connection.address)
-        if idle is not None and connection in idle:
-            idle.remove(connection)
-            if not idle:
-                del self._idle[connection.address]
+        self.open.discard(connection)
+        with suppress(ValueError):  # it had a request
+            self._idle[connection.address].remove(connection)
 
     def close(self) -> None:
         """Drop all connections; receivers that wait for a response are told that it broke off."""
-        for connection in list(self._open):
+        for connection in list(self.open):
             connection.drop()

@@ -23,21 +23,16 @@ _FORMS: Final = "write redis://HOST:PORT/NUMBER, rediss:// for TLS, or unix:///P
 _SCHEMES: Final = ("redis", "rediss", "unix")
 
 
-def check_redis_installed() -> None:
-    """Raise MissingExtra where the extra `cluster` is not installed; loads nothing of it."""
-    if find_spec("redis") is None:
-        raise MissingExtra(
-            "the package 'redis' is missing, which several nodes need: "
-            f"pip install '{own_names().package}[cluster]'"
-        )
-
-
 class RedisAddress:
     """Where Redis is. Its text shows no password."""
 
     def __init__(self, url: str, *, wait: float = WAIT) -> None:
         """Check a URL; raises SettingsError, or MissingExtra. `wait`: seconds for each command."""
-        check_redis_installed()
+        if find_spec("redis") is None:
+            raise MissingExtra(
+                "the package 'redis' is missing, which several nodes need: "
+                f"pip install '{own_names().package}[cluster]'"
+            )
         self._url = url
         self._wait = wait
         self._text = _shown(url)
@@ -77,12 +72,7 @@ class RedisAddress:
 
 
 def _limits(seconds: float) -> dict[str, Any]:
-    return {
-        "socket_timeout": seconds,
-        "socket_connect_timeout": seconds,
-        "protocol": 2,
-        "decode_responses": False,
-    }
+    return {"socket_timeout": seconds, "socket_connect_timeout": seconds, "protocol": 2}
 
 
 def _shown(url: str) -> str:

@@ -7,18 +7,21 @@ and a heartbeat finds out when it is back. Other nodes' clocks don't matter: `no
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import logging
 import re
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
-from typing import Any, Final, TypeAlias
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from longwire.cluster.redis_address import MOST_CONNECTIONS, WAIT, RedisAddress
 from longwire.cluster.redis_messages import RedisMessages
 from longwire.errors import ClusterUnavailable, DamagedKey, SettingsError
 from longwire.wire.tasks import RunningTasks
+
+if TYPE_CHECKING:
+    from redis.commands.core import AsyncScript
 
 logger: Final = logging.getLogger(__name__)
 
@@ -43,7 +46,7 @@ class RedisLink:
     """Commands, messages and the clock of one Redis server. For one event loop."""
 
     def __init__(self, url: str, node: str, *, prefix: str = PREFIX, wait: float = WAIT) -> None:
-        """Check the settings; raises SettingsError, or MissingExtra. `open()` connects."""
+        """Check the settings; raises SettingsError, or MissingExtra. `opened()` connects."""
         self.node = check_label(node)  # this node's label
         self._prefix = check_prefix(prefix)
         self.address = RedisAddress(url, wait=wait)
@@ -58,29 +61,30 @@ class RedisLink:
         self._messages = RedisMessages(self._client)
         self._healthy: bool | None = None  # None: nothing is known yet
         self._offset = time.time() - time.monotonic()  # until Redis has told its time
-        self._shas: dict[str, str] = {}
+        self._scripts: dict[str, AsyncScript] = {}
         self._tasks = RunningTasks()
         self._turns = asyncio.Semaphore(MOST_CONNECTIONS - 1)  # one is that of messages
         self._refused = self._crowded = -_SILENCE  # when each was last logged
         self._denied = False  # for lack of the right password
         self._on_back: list[Callable[[], None]] = []
 
-    async def open(self) -> None:
-        """Connect, and watch over the connection from then on. Redis may be gone: see `healthy`."""
+    @asynccontextmanager
+    async def opened(self) -> AsyncIterator[RedisLink]:
+        """Connected, and watched over, while the block lasts. Redis may be gone: see `healthy`."""
         await self._look()
         self._tasks.spawn(self._watch())
         self._messages.start()
-
-    async def close(self) -> None:
-        """End all connections. May be called again."""
-        await self._tasks.end(_BEAT / 5)  # redis-py swallows a cancellation that comes while it connects
-        await self._messages.close()
         try:
-            async with asyncio.timeout(self._wait):
-                await self._client.aclose()
-                await self._client.connection_pool.disconnect()
-        except Exception:
-            logger.debug("a connection to Redis did not end properly", exc_info=True)
+            yield self
+        finally:
+            await self._tasks.end(_BEAT / 5)  # redis-py swallows a cancellation that comes while it connects
+            await self._messages.close()
+            try:
+                async with asyncio.timeout(self._wait):
+                    await self._client.aclose()
+                    await self._client.connection_pool.disconnect()
+            except Exception:
+                logger.debug("a connection to Redis did not end properly", exc_info=True)
 
     @property
     def healthy(self) -> bool:
@@ -108,48 +112,28 @@ class RedisLink:
 
     async def call(self, *command: Argument, within: float | None = None) -> Any:
         """The answer to a command, as redis-py gives it; raises ClusterUnavailable."""
-        is_proof = command[0] != "PUBLISH"
-        return await self._bounded(lambda: self._run(*command), within, is_proof=is_proof)
+        run = partial(self._client.execute_command, *command)
+        return await self._bounded(run, within, is_proof=command[0] != "PUBLISH")
 
     async def calls(
         self, commands: Sequence[Sequence[Argument]], *, within: float | None = None
     ) -> list[Any]:
         """The answers to several commands sent in one go, no transaction; raises ClusterUnavailable."""
 
-        async def run() -> list[Any]:
+        async def run() -> Any:
             pipeline = self._client.pipeline(transaction=False)
             for command in commands:
                 pipeline.execute_command(*command)
-            answers: list[Any] = await pipeline.execute()
-            return answers
+            return await pipeline.execute()
 
         return list(await self._bounded(run, within))
 
-    async def script(
-        self,
-        source: str,
-        keys: Sequence[str],
-        arguments: Sequence[Argument],
-        *,
-        within: float | None = None,
-    ) -> Any:
+    async def script(self, source: str, keys: Sequence[str], arguments: Sequence[Argument]) -> Any:
         """The answer of a Lua script; raises ClusterUnavailable."""
-        from redis.exceptions import NoScriptError
-
-        sha = self._shas.get(source)
-        if sha is None:
-            sha = self._shas[source] = hashlib.sha1(source.encode()).hexdigest()
-
-        async def run() -> Any:
-            try:
-                return await self._run("EVALSHA", sha, len(keys), *keys, *arguments)
-            except NoScriptError:  # Redis was restarted, or never had it
-                return await self._run("EVAL", source, len(keys), *keys, *arguments)
-
-        return await self._bounded(run, within)
-
-    async def _run(self, *command: Argument) -> Any:
-        return await self._client.execute_command(*command)  # type: ignore[no-untyped-call]
+        script = self._scripts.get(source)
+        if script is None:
+            script = self._scripts[source] = self._client.register_script(source)
+        return await self._bounded(lambda: script(keys, arguments), None)
 
     async def _bounded(self, run: Callable[[], Any], within: float | None, *, is_proof: bool = True) -> Any:
         """The result of `run`. `is_proof`: it shows that Redis is back; publishing works while it loads."""
@@ -178,9 +162,7 @@ class RedisLink:
             raise ClusterUnavailable(_SILENT) from error
         except exceptions.RedisError as error:  # it answers, but not to this
             self._refuse(error)
-            if isinstance(
-                error, exceptions.ReadOnlyError
-            ):  # it is a replica now: the address may lead elsewhere
+            if isinstance(error, exceptions.ReadOnlyError):  # a replica now: the address may lead elsewhere
                 await self._client.connection_pool.disconnect()
             kind = DamagedKey if is_damage(error) else ClusterUnavailable
             raise kind("the nodes' shared store refuses to work: try again in a few seconds") from error
@@ -331,17 +313,11 @@ def _is_denied(error: Exception) -> bool:
     return isinstance(error, exceptions.AuthenticationError) or str(error).startswith(("NOAUTH", "WRONGPASS"))
 
 
-@asynccontextmanager
-async def open_redis(
+def open_redis(
     url: str, node: str, *, prefix: str = PREFIX, wait: float = WAIT
-) -> AsyncIterator[RedisLink]:
+) -> AbstractAsyncContextManager[RedisLink]:
     """A connection while the block lasts; raises SettingsError, or MissingExtra."""
-    link = RedisLink(url, node, prefix=prefix, wait=wait)
-    await link.open()
-    try:
-        yield link
-    finally:
-        await link.close()
+    return RedisLink(url, node, prefix=prefix, wait=wait).opened()
 
 
 def check_label(node: str) -> str:

@@ -9,7 +9,6 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
-from longwire.errors import ClusterUnavailable
 from longwire.wire.tasks import RunningTasks
 
 if TYPE_CHECKING:
@@ -34,7 +33,6 @@ class RedisMessages:
         self._callbacks: dict[bytes, list[Callable[[bytes], None]]] = {}
         self._tasks = RunningTasks()  # the reader, and what is on its way
         self._pubsub: PubSub | None = None  # while there is a connection
-        self.dropped = 0  # messages that were not sent
 
     def start(self) -> None:
         """Begin to listen. Called on the running loop."""
@@ -61,18 +59,14 @@ class RedisMessages:
         return undo
 
     def publish(self, channel: str, payload: bytes, call: Callable[..., Awaitable[Any]]) -> None:
-        if len(self._tasks) >= _MOST_WAITING:
-            self.dropped += 1
-        else:
+        if len(self._tasks) < _MOST_WAITING:
             self._tasks.spawn(self._quietly(call("PUBLISH", channel, payload)))
 
     async def _quietly(self, work: Awaitable[Any]) -> None:
         try:
             await work
-        except ClusterUnavailable:  # the link has logged it
-            self.dropped += 1
-        except Exception:  # a subscription failed: the reader connects again, with all of them
-            logger.debug("Redis did not take a subscription", exc_info=True)
+        except Exception:  # the reader connects again, with all subscriptions
+            logger.debug("Redis did not take a message or a subscription", exc_info=True)
 
     async def _read(self) -> None:
         """Listen, and connect again when the connection is lost."""

@@ -13,6 +13,7 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from longwire.cluster.ownership import SessionOwnership
@@ -149,11 +150,9 @@ class SharedNotifications:
                 pass
             except Exception:
                 logger.exception("notifications of other nodes could not be read")
-            try:
+            with suppress(TimeoutError):
                 async with asyncio.timeout(_LOOK):
                     await self._wake.wait()
-            except TimeoutError:
-                continue
 
     async def _catch_up(self) -> None:
         async with self._reading:

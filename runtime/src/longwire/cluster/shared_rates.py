@@ -11,7 +11,7 @@ import asyncio
 import hashlib
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Final
 
@@ -51,11 +51,10 @@ class _Share:
 class SharedAllowances:
     """The token buckets of all nodes together."""
 
-    def __init__(self, nodes: Nodes, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, nodes: Nodes) -> None:
         self._nodes = nodes
-        self._clock = clock
         self._shares: OrderedDict[tuple[Hashable, Rate], _Share] = OrderedDict()
-        self._alone = Allowances(clock)  # while Redis is gone
+        self._alone = Allowances()  # while Redis is gone
         self._charges = RunningTasks()  # questions to Redis whose answer nobody waits for
 
     async def take(self, holder: Hashable, rate: Rate) -> float:
@@ -64,7 +63,7 @@ class SharedAllowances:
         self._shares.move_to_end((holder, rate))
         if len(self._shares) > _MOST:
             self._shares.popitem(last=False)
-        now = self._clock()
+        now = time.monotonic()
         if share.left and now < share.until:
             share.left -= 1
             return 0.0
@@ -81,9 +80,9 @@ class SharedAllowances:
 
     def charge(self, holder: Hashable, rate: Rate) -> float:
         """Take one without waiting for it; returns the seconds to wait if it is known that there is none."""
-        share = self._shares.get((holder, rate))
-        if share is not None and self._clock() < share.refused_until:
-            return share.refused_until - self._clock()
+        share, now = self._shares.get((holder, rate)), time.monotonic()
+        if share is not None and now < share.refused_until:
+            return share.refused_until - now
         self._charges.spawn(self.take(holder, rate))
         return 0.0
 

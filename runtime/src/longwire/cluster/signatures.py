@@ -66,11 +66,8 @@ class Sender:
 
 def passed_headers(headers: Mapping[str, str]) -> dict[str, str]:
     """The headers of a request that go to another node."""
-    return {name: value for name, value in headers.items() if _is_passed(name)}
-
-
-def _is_passed(name: str) -> bool:
-    return name not in _OWN and not name.startswith(PREFIX)
+    passed = (name for name in headers if name not in _OWN and not name.startswith(PREFIX))
+    return {name: headers[name] for name in passed}
 
 
 class Signatures:
@@ -161,13 +158,9 @@ def _document(request: Request) -> str:
 def _sender(node: str, document: str) -> Sender:
     try:
         found = parse_json(base64.urlsafe_b64decode(document))
-        rate = found["rate"]
+        rate = None if found["rate"] is None else parse_rate(found["rate"])
         lists = {kind: None if own is None else frozenset(own) for kind, own in found["lists"].items()}
-        principal = Principal(
-            key=str(found["key"]),
-            scopes=frozenset(found["scopes"]),
-            rate=None if rate is None else parse_rate(rate),
-        ).limited_to(lists)
+        principal = Principal(str(found["key"]), frozenset(found["scopes"]), rate=rate).limited_to(lists)
         return Sender(node, principal, str(found["address"]), str(found["peer"]))
     except (ValueError, KeyError, TypeError, binascii.Error, SettingsError):
         raise BadSignature("forged", "its principal can't be read: nodes should be of one version") from None

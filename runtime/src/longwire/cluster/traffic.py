@@ -10,7 +10,7 @@ import asyncio
 import logging
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Container
+from collections.abc import AsyncIterator, Container
 from contextlib import asynccontextmanager
 from contextvars import Context
 from typing import Final, TypeAlias
@@ -22,13 +22,7 @@ from longwire.cluster.cluster_node import ClusterNode
 from longwire.cluster.forwarding import REFUSED, Forwarder
 from longwire.cluster.nodes import Nodes, NodeStatus
 from longwire.cluster.ownership import SessionOwnership
-from longwire.cluster.signatures import (
-    FORWARDED,
-    BadSignature,
-    Signatures,
-    passed_headers,
-    unsigned,
-)
+from longwire.cluster.signatures import FORWARDED, BadSignature, Signatures, passed_headers, unsigned
 from longwire.counters import RuntimeCounters
 from longwire.errors import ClusterUnavailable
 from longwire.principals.limits import BUSY
@@ -102,9 +96,8 @@ class PeersHandler:
             self._told.take(told, _TOLD)
             fields = {"event": "peer_refused", "address": request.address, "reason": error.word}
             logger.warning("refused a request at the port for other nodes: %s", error, extra=fields)
-        refuse(
-            responder, 403, INVALID_REQUEST, _FORBIDDEN, headers=((REFUSED.encode(), error.word.encode()),)
-        )
+        reason = (REFUSED.encode(), error.word.encode())
+        refuse(responder, 403, INVALID_REQUEST, _FORBIDDEN, headers=(reason,))
 
 
 _FRESH: Final = 1.0  # seconds that an answer counts
@@ -124,13 +117,10 @@ async def traffic(
 
     `local` serves this node's sessions, whose ids `sessions` has.
     """
-    nodes, key = cluster.nodes, cluster.keys.forwarding
-    clock, node, incarnation = nodes.link.now, nodes.label, nodes.incarnation
-    signatures = Signatures(key, node, incarnation, clock)
+    nodes = cluster.nodes
+    signatures = Signatures(cluster.keys.forwarding, nodes.label, nodes.incarnation, nodes.link.now)
     forwarder = Forwarder(signatures, serving.limits, Liveness(nodes))
-    handler = ClusterHandler(
-        local, sessions, ownership, forwarder, counters, node=node, incarnation=incarnation
-    )
+    handler = ClusterHandler(local, sessions, ownership, forwarder, counters, nodes.incarnation)
     undo = serving.access.tokens.on_gone(forwarder.end_gone)
     try:
         yield handler.handle, PeersHandler(local, sessions, signatures, counters.refused), forwarder
@@ -143,16 +133,14 @@ async def traffic(
 class Liveness:
     """Says whether a node lives, as far as is known: while Redis doesn't answer, every node does."""
 
-    def __init__(self, nodes: Nodes, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, nodes: Nodes) -> None:
         self._nodes = nodes
-        self._clock = clock
-        self._asked = -_FRESH
+        self._asked = 0.0
         self._asking: asyncio.Task[_Alive | None] | None = None
 
     async def __call__(self, place: NodeStatus) -> bool:
-        now = self._clock()
-        if self._asking is None or now - self._asked >= _FRESH:
-            self._asked = now
+        if self._asking is None or time.monotonic() - self._asked >= _FRESH:
+            self._asked = time.monotonic()
             self._asking = asyncio.create_task(self._ask(), context=Context())
         alive = await asyncio.shield(self._asking)
         return alive is None or (place.label, place.incarnation) in alive
