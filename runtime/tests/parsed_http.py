@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from longwire.settings import WireLimits
-from longwire.wire.http.head import Head
-from longwire.wire.http.parser import Bad, RequestParser
+from longwire.wire.http.head import Head, RefusedRequest
+from longwire.wire.http.parser import RequestParser
 from longwire.wire.http.request import Request
 
 Plain = tuple[object, ...]
@@ -23,9 +23,9 @@ def events_of(pieces: Iterable[bytes], limits: WireLimits) -> list[Plain]:
     return found
 
 
-def plain(event: Head | Request | Bad) -> Plain:
+def plain(event: Head | Request | RefusedRequest) -> Plain:
     """An event as a tuple."""
-    if isinstance(event, Bad):
+    if isinstance(event, RefusedRequest):
         return ("bad", event.status, event.sentence)
     if isinstance(event, Head):
         return ("head", event.version, event.length, event.keep_alive, event.expects_continue)

@@ -24,6 +24,7 @@ from longwire.http_runtime import HttpRuntime, http_runtime
 from longwire.principals.limits import BUSY
 from longwire.wire.descriptors import DescriptorPair, claimed_stdio
 from longwire.wire.framing import FRAMINGS, FramingName
+from longwire.wire.http.port import Port
 from longwire.wire.http.request import Handler, Request
 from longwire.wire.http.routes import Routes
 from longwire.wire.http.server import serve_http
@@ -316,14 +317,9 @@ async def _peers(endpoint: Peers, serving: Serving, runtime: HttpRuntime | None)
     if runtime is None or runtime.peers is None:
         raise SettingsError("a port for other nodes is for a node of a cluster: set [cluster] redis")
     # Nodes prove who they are by signatures alone: names, origins and tokens are for clients.
-    async with serve_http(
-        runtime.drain.public(runtime.peers.handle),
-        endpoint.address,
-        serving.limits,
-        admit=runtime.peers.admits,
-        listener=endpoint.listener,
-        refused=serving.access.refused,
-    ) as port:
+    handler, refused = runtime.drain.public(runtime.peers.handle), serving.access.refused
+    served = Port(handler, serving.limits, admit=runtime.peers.admits, refused=refused)
+    async with serve_http(served, endpoint.address, listener=endpoint.listener) as port:
         # It stays open while the server drains: calls for clients of other nodes may finish.
         yield [Open("peers", f"http://{port.address}{PATH}")]
 
@@ -338,18 +334,16 @@ async def _port(
     tls: ssl.SSLContext | None = None,
 ) -> AsyncIterator[list[Open]]:
     scheme = "http" if tls is None else "https"
-    async with serve_http(
+    served = Port(
         guarded,
-        address,
         serving.limits,
         admit=guarded.admits,
         for_pages=guarded.page_headers,
         presence=serving.presence,
-        listener=listener,
-        tls=tls,
         refused=serving.access.refused,
         proxies=guarded.proxies,
-    ) as port:
+    )
+    async with serve_http(served, address, listener=listener, tls=tls) as port:
         yield [Open(name, f"{scheme}://{port.address}{path}", port.close) for name, path in paths.items()]
 
 

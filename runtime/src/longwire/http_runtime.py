@@ -13,6 +13,7 @@ from longwire.cluster.nodes import Nodes
 from longwire.cluster.ownership import SessionOwnership
 from longwire.cluster.traffic import PeersHandler, traffic
 from longwire.counters import RuntimeCounters
+from longwire.dispatch.core import Core
 from longwire.dispatch.dispatcher import Dispatcher
 from longwire.dispatch.draining import Draining
 from longwire.dispatch.streamable import Streamable
@@ -73,7 +74,7 @@ async def http_runtime(
             if cluster is not None:
                 workers.cluster = cluster.name
         dispatch.turn.gathers = True
-        streamable = Streamable(serving, sessions, counters, dispatch=dispatch)
+        streamable = Streamable(Core(serving, counters, dispatch), sessions)
         drain = Draining(
             sessions,
             ownership.release_all if ownership is not None else None,

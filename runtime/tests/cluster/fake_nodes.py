@@ -19,6 +19,7 @@ from longwire.cluster.signatures import Signatures
 from longwire.cluster.traffic import PeersHandler
 from longwire.counters import RuntimeCounters
 from longwire.settings import WireLimits
+from longwire.wire.http.port import Port
 from longwire.wire.http.request import Handler, Request, Responder
 from longwire.wire.http.server import serve_http
 from longwire.wire.listeners import LOOPBACK, Address
@@ -96,7 +97,7 @@ class Node:
     @asynccontextmanager
     async def open(self) -> AsyncIterator[Node]:
         """The port for other nodes, while the block lasts."""
-        async with serve_http(self.peers.handle, Address(LOOPBACK, 0), LIMITS) as endpoint:
+        async with serve_http(Port(self.peers.handle, LIMITS), Address(LOOPBACK, 0)) as endpoint:
             self.place = replace(self.place, address=f"http://{endpoint.address}")
             try:
                 yield self

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
 import mcp_types as types
+from mcp.server.context import ServerMiddleware
 from mcp.shared.exceptions import MCPError
 
 from fake_responder import FakeResponder
 from longwire.counters import RuntimeCounters
+from longwire.dispatch.core import Core
 from longwire.dispatch.dispatcher import Dispatcher
 from longwire.dispatch.exchange import Later
 from longwire.dispatch.streamable import Streamable
@@ -30,11 +32,14 @@ from longwire.wire.http.request import Request
 from longwire.wire.serving import Serving
 from raw_http import ACCEPT, HELLO, call, modern
 from transport_bench import Bench
+from waiting import until
 
 ALICE = Principal.of_token("alice")
 BOB = Principal.of_token("bob")
+ABLE = {"elicitation": {}, "sampling": {}, "roots": {}}
 EVENTS_FIRST = {"Accept": "text/event-stream, application/json"}
 _NOTHING: dict[str, Any] = {"type": "object", "properties": {}}
+_TEXT = {"type": "object", "properties": {"text": {"type": "string"}}}
 _REGION = {"type": "object", "properties": {"region": {"type": "string", "x-mcp-header": "Region"}}}
 _NUMBER = {
     "type": "object",
@@ -49,7 +54,7 @@ class CoreBench(Bench):
 
     def catalog(self) -> Catalog:
         own = [
-            _tool("plain", lambda call: {"text": call.arguments.get("text", ""), "n": 1.5}, _text()),
+            _tool("plain", lambda call: {"text": call.arguments.get("text", ""), "n": 1.5}, _TEXT),
             _tool("number", lambda call: {"n": call.arguments["n"], "mode": call.arguments["mode"]}, _NUMBER),
             _tool("odd", lambda _: {"nan": float("nan"), "list": [1, {"ü": None}], "empty": {}}),
             _tool("region", lambda call: {"region": call.arguments.get("region")}, _REGION),
@@ -94,10 +99,6 @@ class CoreBench(Bench):
 
 def _tool(name: str, work: Any, schema: dict[str, Any] | None = None) -> Tool:
     return Tool(name, name.title(), f"A fixture: {name}.", schema or _NOTHING, work)
-
-
-def _text() -> dict[str, Any]:
-    return {"type": "object", "properties": {"text": {"type": "string"}}}
 
 
 def _failing(_: Call) -> Answer:
@@ -171,6 +172,17 @@ class _Documents:
             return None
         content = types.TextResourceContents(uri=uri, mime_type="text/plain", text="words")
         return types.ReadResourceResult(contents=[content])
+
+
+class Asking(CoreBench):
+    """A bench with other tools, most of which ask."""
+
+    def __init__(self, **tools: Callable[[Call], Awaitable[Answer]]) -> None:
+        super().__init__()
+        self._tools = tools
+
+    def catalog(self) -> Catalog:
+        return Catalog(tools=[_tool(name, run) for name, run in self._tools.items()])
 
 
 class Timers:
@@ -252,54 +264,61 @@ class CoreClient:
 
 
 class Running:
-    """A core that is served."""
+    """A core that is served; timers go off by hand, and the clock stands still."""
 
     def __init__(
         self,
-        bench: Bench,
         limits: WireLimits,
-        settings: Settings,
-        later: Later | None,
-        journal: Journal | None,
+        *,
+        bench: Bench | None = None,
+        settings: Settings | None = None,
+        later: Later | None = None,
+        journal: Journal | None = None,
         **options: Any,
     ) -> None:
-        self.bench = bench
-        self.limits = CallLimits(settings)
+        self.bench = bench or CoreBench()
+        self.limits = CallLimits(settings or Settings())
         self.timers = Timers()
         self.counters = RuntimeCounters()
         asking = AskingRules(limits.capability_policy, limits.client_timeout, self.counters.count_request)
         self.server: CatalogServer = build_server(
-            bench.catalog(), name="bench", version="1", middleware=[self.limits], asking=asking
+            self.bench.catalog(), name="bench", version="1", middleware=[self.limits], asking=asking
         )
         self.serving = Serving(self.server, limits, {}, Access(), **options)
         self.now = 1000.0
         self.sessions = Sessions(limits, journal or Journal(), self.counters, clock=lambda: self.now)
         self.dispatcher = Dispatcher(self.serving)
-        self.core = Streamable(
-            self.serving,
-            self.sessions,
-            self.counters,
-            later=later or self.timers.later,
-            dispatch=self.dispatcher,
-        )
+        core = Core(self.serving, self.counters, self.dispatcher, later or self.timers.later)
+        self.core = Streamable(core, self.sessions)
         self.client = CoreClient(self.core)
+
+    def behind(self, middleware: ServerMiddleware[Any]) -> CoreClient:
+        """A client whose session is begun behind one more middleware."""
+        self.server.middleware.append(middleware)
+        return self.client.begin()
 
 
 @asynccontextmanager
-async def running(
-    limits: WireLimits | None = None,
-    *,
-    bench: Bench | None = None,
-    settings: Settings | None = None,
-    later: Later | None = None,
-    journal: Journal | None = None,
-    **options: Any,
-) -> AsyncIterator[Running]:
-    """A core until the block ends; timers go off by hand, and the clock stands still."""
-    limits, settings = limits or WireLimits(), settings or Settings()
-    served = Running(bench or CoreBench(), limits, settings, later, journal, **options)
+async def running(limits: WireLimits | None = None, **how: Any) -> AsyncIterator[Running]:
+    """A core until the block ends; see there."""
+    served = Running(limits or WireLimits(), **how)
     async with served.core.run():
         yield served
+
+
+def cancel(number: Any) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": number}}
+
+
+def reply(client: CoreClient, asked: dict[str, Any], result: dict[str, Any]) -> int | None:
+    """Answer a question; the status."""
+    return client.post({"jsonrpc": "2.0", "id": asked["id"], "result": result}).status
+
+
+async def heard(responder: FakeResponder, number: int) -> list[dict[str, Any]]:
+    """The messages of an answer of events, when there are so many."""
+    await until(lambda: len(responder.messages) >= number)
+    return [json.loads(message) for message in responder.messages]
 
 
 def result_of(answer: FakeResponder) -> Any:

@@ -51,53 +51,47 @@ class FakeJournal(Journal):
         if self.at_once:
             self.store()
 
+    def _change(self, session_id: str, change: Callable[[Entry], None]) -> None:
+        """Change what is stored of a session by then, if anything is."""
+        self._later(lambda: change(self.disk[session_id]) if session_id in self.disk else None)
+
     def save(self, record: SessionRecord) -> None:
         def step() -> None:
-            if record.id in self.disk:
-                self.disk[record.id].record = record
-            else:
-                self.disk[record.id] = Entry(record)
+            self.disk.setdefault(record.id, Entry(record)).record = record
 
         self._later(step)
 
     def touch(self, session_id: str, last_seen: float) -> None:
-        def step() -> None:
-            if session_id in self.disk:
-                entry = self.disk[session_id]
-                entry.record = replace(entry.record, last_seen=last_seen)
+        def change(entry: Entry) -> None:
+            entry.record = replace(entry.record, last_seen=last_seen)
 
-        self._later(step)
+        self._change(session_id, change)
 
     def forget(self, session_id: str) -> None:
         self._later(lambda: self.disk.pop(session_id, None) and None)
 
     def save_stream(self, session_id: str, stream: StreamRecord) -> None:
-        def step() -> None:
-            if session_id in self.disk:
-                entry = self.disk[session_id]
-                entry.streams[stream.number] = stream
-                entry.next_stream = max(entry.next_stream, stream.number + 1)
+        def change(entry: Entry) -> None:
+            entry.streams[stream.number] = stream
+            entry.next_stream = max(entry.next_stream, stream.number + 1)
 
-        self._later(step)
+        self._change(session_id, change)
 
     def append(self, session_id: str, event: EventRecord) -> None:
-        def step() -> None:
-            if session_id in self.disk:
-                entry = self.disk[session_id]
-                entry.events[event.number] = event
-                entry.next_event = max(entry.next_event, event.number + 1)
+        def change(entry: Entry) -> None:
+            entry.events[event.number] = event
+            entry.next_event = max(entry.next_event, event.number + 1)
 
-        self._later(step)
+        self._change(session_id, change)
 
     def drop(self, session_id: str, numbers: Iterable[int]) -> None:
         gone = list(numbers)
 
-        def step() -> None:
-            if session_id in self.disk:
-                for number in gone:
-                    self.disk[session_id].events.pop(number, None)
+        def change(entry: Entry) -> None:
+            for number in gone:
+                entry.events.pop(number, None)
 
-        self._later(step)
+        self._change(session_id, change)
 
     def when_stored(self, callback: Callable[[], None]) -> None:
         if self._queue:
@@ -115,13 +109,8 @@ class FakeJournal(Journal):
         entry = self.disk.get(session_id)
         if entry is None:
             return None
-        return StoredSession(
-            entry.record,
-            tuple(entry.streams.values()),
-            tuple(entry.events.values()),
-            entry.next_event,
-            entry.next_stream,
-        )
+        streams, events = tuple(entry.streams.values()), tuple(entry.events.values())
+        return StoredSession(entry.record, streams, events, entry.next_event, entry.next_stream)
 
     def close(self) -> None:
         self.store()

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from longwire.wire.http.request import HeaderList
+from waiting import until
 
 
 class ServerEvent(NamedTuple):
@@ -94,6 +95,11 @@ class FakeResponder:
             self.dropped = True
             for callback in self._on_gone:
                 callback()
+
+    async def over(self) -> FakeResponder:
+        """This, once its answer is complete or its client has gone."""
+        await until(lambda: self.gone)
+        return self
 
     @property
     def events(self) -> list[ServerEvent]:

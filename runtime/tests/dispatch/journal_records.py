@@ -57,8 +57,9 @@ class FakeStore:
 
     def close(self) -> None: ...
 
-    def fences(self, session_id: str) -> list[int]:
-        return [changes[session_id].fence for changes in self.written if session_id in changes]
+    def of(self, session_id: str) -> list[SessionChanges]:
+        """The changes of a session that were written."""
+        return [changes[session_id] for changes in self.written if session_id in changes]
 
 
 def record(session_id: str = ALICE, *, state: dict[str, Any] | None = None, **fields: Any) -> SessionRecord:
@@ -75,8 +76,8 @@ def event(
 
 
 @asynccontextmanager
-async def journal(path: Path, counters: RuntimeCounters | None = None) -> AsyncIterator[Journal]:
-    opened = open_journal(f"sqlite:{path}", ttl=60.0, counters=counters or RuntimeCounters())
+async def journal(path: Path) -> AsyncIterator[Journal]:
+    opened = open_journal(f"sqlite:{path}", ttl=60.0, counters=RuntimeCounters())
     try:
         yield opened
     finally:

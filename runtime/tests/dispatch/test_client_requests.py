@@ -17,6 +17,7 @@ from longwire.counters import RuntimeCounters
 from longwire.principals.limits import BUSY
 from longwire.sessions.client_requests import MOST, ClientRequests
 from longwire.settings import WireLimits
+from waiting import until
 
 FORM = {"message": "Who?", "requestedSchema": {"type": "object", "properties": {}}}
 ABLE = {"elicitation": {}, "sampling": {}, "roots": {}}
@@ -29,11 +30,9 @@ class Ground:
         self.counters = RuntimeCounters()
         self.requests = ClientRequests(replace(WireLimits(), **limits), self.counters, capabilities)
         self.sent: list[tuple[dict[str, Any], str]] = []
-        self.grown = asyncio.Event()
 
     def send(self, payload: bytes, kind: str) -> None:
         self.sent.append((json.loads(payload), kind))
-        self.grown.set()
 
     def ask(self, method: str = "elicitation/create", **options: Any) -> asyncio.Task[dict[str, Any]]:
         asked = self.requests.ask(self.send, method, FORM, **options)
@@ -41,10 +40,7 @@ class Ground:
 
     async def heard(self, number: int) -> dict[str, Any]:
         """The message of that number, from 1, when it is on the stream."""
-        async with asyncio.timeout(10):
-            while len(self.sent) < number:
-                self.grown.clear()
-                await self.grown.wait()
+        await until(lambda: len(self.sent) >= number)
         return self.sent[number - 1][0]
 
     def answer(self, request_id: Any, result: dict[str, Any] | None = None) -> bool:
@@ -104,7 +100,7 @@ async def test_no_answer_in_time_is_an_error_and_the_client_is_told() -> None:
 
 
 async def test_a_request_may_have_a_timeout_of_its_own() -> None:
-    ground = Ground(client_timeout=600)
+    ground = Ground()
     error = await failed(ground.ask(opts={"timeout": 0.01, "cancel_on_abandon": False}))
     assert error.code == REQUEST_TIMEOUT
     assert len(ground.sent) == 1

@@ -5,50 +5,36 @@ from __future__ import annotations
 import asyncio
 import gc
 import weakref
-from typing import Any
 
+from fake_responder import FakeResponder
 from longwire.dispatch.core import PING, OpenResponses, Timers
-
-
-class Stream:
-    """The part of a responder that is used here."""
-
-    def __init__(self) -> None:
-        self.gone = False
-        self.unsent = 0
-        self.sent: list[bytes] = []
-
-    def send(self, events: bytes) -> None:
-        self.sent.append(events)
 
 
 async def test_open_streams_whose_clients_read_get_a_comment() -> None:
     heartbeats = OpenResponses(60.0)
-    reading, slow, ended = streams = [Stream(), Stream(), Stream()]
-    for stream in streams:
-        added: Any = stream
-        heartbeats.add(added)
-    slow.unsent, ended.gone = 100, True
+    reading, slow, ended = FakeResponder(), FakeResponder(reading=False), FakeResponder()
+    for responder in (reading, slow, ended):
+        heartbeats.add(responder)
+    slow.send(b"data: 1\n\n")
+    ended.end()
     heartbeats.beat()
-    assert [stream.sent for stream in (reading, slow, ended)] == [[PING], [], []]
+    assert (reading.text, slow.text) == (PING, b"data: 1\n\n")
     heartbeats.close()
 
 
 async def test_streams_that_ended_are_forgotten_long_before_the_next_comment() -> None:
-    heartbeats = OpenResponses(3600.0)
-    lasting: Any = Stream()
+    heartbeats, lasting, seen = OpenResponses(3600.0), FakeResponder(), weakref.WeakSet[FakeResponder]()
     heartbeats.add(lasting)
-    seen = weakref.WeakSet[Stream]()
     for _ in range(1000):
-        stream: Any = Stream()
-        seen.add(stream)
-        heartbeats.add(stream)
-        stream.gone = True
-    del stream
+        responder = FakeResponder()
+        seen.add(responder)
+        heartbeats.add(responder)
+        responder.end()
+    del responder
     gc.collect()
     assert len(seen) < 40
     heartbeats.beat()
-    assert lasting.sent == [PING]
+    assert lasting.text == PING
     assert len(seen) == 0
     heartbeats.close()
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from core_bench import ALICE, CoreClient, Running, call, reply_of, result_of
+from core_bench import ALICE, CoreClient, Running, call, cancel, reply_of, result_of
 from longwire.dispatch.dispatcher import TurnsEnd
 from longwire.principals.principal import PRINCIPAL
 from waiting import until
@@ -24,14 +24,8 @@ def _asked(method: str, **params: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     "message",
     [
-        call(1, "plain"),
-        call(1, "failing"),
-        call(1, "refusing"),
-        _asked("ping"),
-        _asked("tools/list"),
-        _asked("prompts/list"),
-        _asked("resources/templates/list"),
-        _asked("no/such"),
+        *(call(1, tool) for tool in ("plain", "failing", "refusing")),
+        *map(_asked, ("ping", "tools/list", "prompts/list", "resources/templates/list", "no/such")),
     ],
 )
 async def test_what_ends_at_once_needs_no_task(client: CoreClient, message: dict[str, Any]) -> None:
@@ -45,13 +39,12 @@ async def test_what_may_wait_gets_one_task(client: CoreClient, message: dict[str
     before = len(asyncio.all_tasks())
     answer = client.post(message)
     assert (answer.gone, len(asyncio.all_tasks())) == (False, before + 1)
-    await until(lambda: answer.gone)
+    await answer.over()
     assert "result" in reply_of(answer)
 
 
 async def test_a_call_that_waits_after_all_goes_on_in_a_task_where_it_was(served: Running) -> None:
-    admitted = asyncio.Event()
-    seen: list[Any] = []
+    admitted, seen = asyncio.Event(), list[Any]()
 
     async def pacing(context: Any, call_next: Any) -> Any:
         WORD.set("mine")
@@ -59,15 +52,13 @@ async def test_a_call_that_waits_after_all_goes_on_in_a_task_where_it_was(served
         seen.append((WORD.get(), PRINCIPAL.get(), asyncio.current_task() is not None))
         return await call_next(context)
 
-    served.server.middleware.append(pacing)
-    client = served.client.begin  # its handshake waits too
     admitted.set()
-    session = client()
+    session = served.behind(pacing)  # its handshake waits too
     admitted.clear()
     answer = session.post(call(1, "plain", text="a"))
     assert not answer.gone
     admitted.set()
-    await until(lambda: answer.gone)
+    await answer.over()
     assert result_of(answer)["text"] == "a"
     assert seen[-1] == ("mine", ALICE, True)
     assert WORD.get() == ""  # nor does a call leave anything to the next
@@ -84,13 +75,11 @@ async def test_a_call_that_waits_can_be_cancelled_before_its_task_has_begun(serv
         finally:
             ended.append(context.method)
 
-    served.server.middleware.append(pacing)
-    client = served.client.begin()
+    client = served.behind(pacing)
     for tool in ("plain", "echo"):
         answer = client.post(call(1, tool))
-        cancel = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}}
-        client.post(cancel)
-        await until(lambda answer=answer: answer.gone)  # type: ignore[misc]
+        client.post(cancel(1))
+        await answer.over()
         assert reply_of(answer)["error"]["code"] == -32800
     assert ended.count("tools/call") == 1  # the other never began
 
@@ -101,8 +90,7 @@ async def test_a_call_in_place_that_is_cancelled_is_an_answer_and_not_an_excepti
             raise asyncio.CancelledError
         return await call_next(context)
 
-    served.server.middleware.append(cancelling)
-    client = served.client.begin()
+    client = served.behind(cancelling)
     assert reply_of(client.post(call(1, "plain")))["error"]["message"] == "Request cancelled"
     assert served.client.stateless(call(1, "plain")).gone
     assert client.post(_asked("ping")).status == 200
@@ -112,8 +100,7 @@ async def test_errors_that_nobody_foresaw_are_for_the_log_alone(
     client: CoreClient, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The SDK would tell the client of a session what the exception says."""
-    answer = client.post(_asked("resources/read", uri="test://broken"))
-    await until(lambda: answer.gone)
+    answer = await client.post(_asked("resources/read", uri="test://broken")).over()
     assert (answer.status, reply_of(answer)["error"]["code"]) == (200, -32603)
     assert b"secret" not in answer.body
     assert "a secret" in caplog.text
@@ -123,8 +110,7 @@ async def test_a_result_that_json_cannot_hold_is_an_error_and_not_a_hang(served:
     async def answering(context: Any, call_next: Any) -> Any:
         return {"what": object()} if context.method == "ping" else await call_next(context)
 
-    served.server.middleware.append(answering)
-    client = served.client.begin()
+    client = served.behind(answering)
     assert reply_of(client.post(_asked("ping")))["error"]["code"] == -32603
     assert json.loads(client.post(call(1, "plain")).body)["id"] == 1
 
@@ -138,8 +124,7 @@ async def test_notifications_go_through_the_middleware_and_fail_alone(served: Ru
             raise ZeroDivisionError
         return await call_next(context)
 
-    served.server.middleware.append(watching)
-    client = served.client.begin()
+    client = served.behind(watching)
     assert client.post({"jsonrpc": "2.0", "method": "notifications/roots/list_changed"}).status == 202
     assert seen == ["notifications/initialized", "notifications/roots/list_changed"]
     assert client.post(call(1, "plain")).status == 200
@@ -171,13 +156,11 @@ async def test_a_call_that_is_cancelled_before_its_turn_is_answered_as_such(serv
             await asyncio.Event().wait()
         return await call_next(context)
 
-    served.server.middleware.append(pacing)
-    client = served.client.begin()
+    client = served.behind(pacing)
     served.dispatcher.turn.gathers = True
     answers = [client.post(call(number, "plain")) for number in (1, 2, 3)]
     for number in (2, 3):
-        params = {"requestId": number}
-        client.post({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params})
+        client.post(cancel(number))
     await until(lambda: all(answer.gone for answer in answers))
     assert ["error" in reply_of(answer) for answer in answers] == [False, True, True]
 

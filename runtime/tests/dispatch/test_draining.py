@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable
+import re
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 import pytest
 
+from core_bench import cancel
 from fake_journal import FakeJournal
 from fake_responder import FakeResponder
 from longwire.counters import RuntimeCounters
@@ -20,16 +22,15 @@ from longwire.settings import WireLimits
 from longwire.wire.http.request import Request, Responder
 from raw_http import HELLO, call
 
-CANCEL = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}}
 ANSWER = {"jsonrpc": "2.0", "id": 1, "result": {}}
 
 
 class Ground:
     """Sessions with a drain around a handler that answers 200."""
 
-    def __init__(self, journal: Any = None, release: Callable[[], Awaitable[None]] | None = None) -> None:
+    def __init__(self, journal: Any = None, *how: Any) -> None:
         self.sessions = Sessions(WireLimits(), journal or Journal(), RuntimeCounters())
-        self.drain = Draining(self.sessions, release)
+        self.drain = Draining(self.sessions, *how)
         self.handle = self.drain.public(self.drain.local(self._inner))
         self.seen: list[Request] = []
 
@@ -54,33 +55,19 @@ class Ground:
         return session, answer
 
 
-class Releases:
-    """Counts how often sessions were given up, and what was left of them then."""
+def node() -> tuple[Ground, list[int]]:
+    """A node of a cluster, and how many sessions were left whenever it gave them up."""
+    left: list[int] = []
 
-    def __init__(self, *, fails: bool = False, hangs: bool = False) -> None:
-        self.ground: Ground | None = None
-        self.left: list[int] = []
-        self.fails = fails
-        self.hangs = hangs
+    async def release() -> None:
+        left.append(len(ground.sessions))
 
-    async def __call__(self) -> None:
-        assert self.ground is not None
-        self.left.append(len(self.ground.sessions))
-        if self.hangs:
-            await anyio.sleep_forever()
-        if self.fails:
-            raise OSError("Redis is gone")
-
-
-def node(**how: bool) -> tuple[Ground, Releases]:
-    releases = Releases(**how)
-    ground = releases.ground = Ground(FakeJournal(at_once=True), releases)
-    return ground, releases
+    ground = Ground(FakeJournal(at_once=True), release)
+    return ground, left
 
 
 def retries(answer: FakeResponder) -> list[int]:
-    lines = answer.text.decode().splitlines()
-    return [int(line.removeprefix("retry: ")) for line in lines if line.startswith("retry: ")]
+    return [int(found) for found in re.findall(rb"^retry: (\d+)$", answer.text, re.MULTILINE)]
 
 
 def moved(answer: FakeResponder) -> bool:
@@ -134,17 +121,17 @@ async def test_sessions_that_end_with_the_process_are_not_to_be_asked_for_again(
 
 
 async def test_new_calls_wait_for_the_node_that_follows() -> None:
-    ground, releases = node()
+    ground, left = node()
     ground.listening()
     ground.drain.begin()
     late = [ground.ask(call(number)) for number in range(3)]
     assert [answer.status for answer in late] == [None, None, None]
     # What calls in flight may need is still served here.
-    for message, method in ((CANCEL, "POST"), (ANSWER, "POST"), (None, "GET"), (None, "DELETE")):
+    for message, method in ((cancel(1), "POST"), (ANSWER, "POST"), (None, "GET"), (None, "DELETE")):
         assert ground.ask(message, method).status == 200
     assert moved(ground.ask(HELLO, session=None))  # a session begins elsewhere, at once
     await ground.drain.leave()
-    assert releases.left == [0]  # all have ended before they are given up
+    assert left == [0]  # all have ended before they are given up
     assert all(moved(answer) for answer in late)
     assert json.loads(late[1].body)["id"] == 1
     assert late[1].headers[b"retry-after"] == b"1"
@@ -156,36 +143,35 @@ def test_without_another_node_nobody_waits() -> None:
     assert ground.ask(call(1)).status == 200  # the limits refuse it, with 503
 
 
-@pytest.mark.parametrize("clustered", [True, False])
-def test_a_node_that_can_run_nothing_sends_new_clients_elsewhere(clustered: bool) -> None:
-    async def release() -> None:
-        pass
-
-    ground = Ground(FakeJournal(at_once=True), release if clustered else None)
+@pytest.mark.parametrize("release", [anyio.lowlevel.checkpoint, None])
+def test_a_node_that_can_run_nothing_sends_new_clients_elsewhere(release: Any) -> None:
     unable = [True]
-    drain = Draining(ground.sessions, release if clustered else None, lambda: unable[0])
-    ground.handle = drain.local(lambda _, responder: responder.answer(200))
-    assert ground.ask(HELLO, session=None).status == (421 if clustered else 200)
+    ground = Ground(FakeJournal(at_once=True), release, lambda: unable[0])
+    assert ground.ask(HELLO, session=None).status == (200 if release is None else 421)
     assert ground.ask(call(1)).status == 200  # its session is here
     unable[0] = False
     assert ground.ask(HELLO, session=None).status == 200
 
 
 async def test_a_node_that_has_left_takes_nothing_again() -> None:
-    ground, releases = node()
+    ground, left = node()
     await ground.drain.leave()
-    for message, method in ((call(1), "POST"), (CANCEL, "POST"), (None, "GET"), (None, "DELETE")):
+    for message, method in ((call(1), "POST"), (cancel(1), "POST"), (None, "GET"), (None, "DELETE")):
         assert moved(ground.ask(message, method))
     assert moved(ground.ask(HELLO, session=None))
     assert moved(ground.ask("junk"))
     assert ground.seen == []
     await ground.drain.leave()
-    assert len(releases.left) == 1
+    assert len(left) == 1
 
 
-@pytest.mark.parametrize("how", ["fails", "hangs"])
-async def test_it_leaves_also_if_the_sessions_cannot_be_given_up(how: str) -> None:
-    ground, _ = node(**{how: True})
+async def fails() -> None:
+    raise OSError("Redis is gone")
+
+
+@pytest.mark.parametrize("release", [fails, anyio.sleep_forever])
+async def test_it_leaves_also_if_the_sessions_cannot_be_given_up(release: Any) -> None:
+    ground = Ground(FakeJournal(at_once=True), release)
     ground.listening()
     ground.drain.begin()
     late = ground.ask(call(1))

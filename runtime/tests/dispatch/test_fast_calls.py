@@ -106,8 +106,7 @@ async def test_middleware_sees_what_the_handler_sees_and_what_is_sent(served: Ru
             seen.append((context.request_id, context.meta, dict(context.params), result))
         return result
 
-    served.server.middleware.append(watching)
-    client = served.client.begin()
+    client = served.behind(watching)
     params = {"name": "plain", "arguments": {"text": "a"}, "_meta": {"progressToken": 3, "own": 1}}
     answer = client.post({"jsonrpc": "2.0", "id": "x", "method": "tools/call", "params": params})
     ((request_id, meta, given_params, result),) = seen
@@ -125,15 +124,11 @@ async def test_middleware_may_change_parameters_and_answer_by_itself(served: Run
         params = {**context.params, "arguments": {"text": "changed"}}
         return await call_next(replace(context, params=params))
 
-    served.server.middleware.append(changing)
-    client = served.client.begin()
+    client = served.behind(changing)
     call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "plain"}}
     result = json.loads(client.post(call).body)["result"]
     assert result["structuredContent"]["text"] == "changed"
-    own = {**call, "params": {"name": "own"}}
-    answer = client.post(own)
-    while not answer.gone:
-        await asyncio.sleep(0)
+    answer = await client.post({**call, "params": {"name": "own"}}).over()
     assert json.loads(answer.body)["result"] == {"content": [], "isError": True}
 
 

@@ -8,23 +8,16 @@ from typing import Any
 
 import pytest
 
-from core_bench import CoreClient, Running, call, running
+from core_bench import CoreClient, Running, call, reply_of, running
 from fake_responder import FakeResponder
 from longwire.principals.principal import Holders, Principal
 from longwire.principals.rates import parse_rate
 from longwire.settings import Settings
 from transport_bench import Bench
-from waiting import until
 
 ALICE = Principal.of_token("alice")
 BOB = Principal.of_token("bob", tools=frozenset({"echo", "st*"}))
 ERAS = ["session", "stateless"]
-
-
-async def over(responder: FakeResponder) -> FakeResponder:
-    """The responder once its answer is complete."""
-    await until(lambda: responder.ended)
-    return responder
 
 
 def of(served: Running, principal: Principal) -> CoreClient:
@@ -33,30 +26,22 @@ def of(served: Running, principal: Principal) -> CoreClient:
 
 async def ask(served: Running, era: str, principal: Principal, message: dict[str, Any]) -> FakeResponder:
     client = of(served, principal)
-    return await over(client.begin().post(message) if era == "session" else client.stateless(message))
-
-
-def result(responder: FakeResponder) -> Any:
-    assert responder.status == 200, responder.body
-    return json.loads(responder.body)["result"]
+    answer = client.begin().post(message) if era == "session" else client.stateless(message)
+    return await answer.over()
 
 
 @pytest.mark.parametrize("era", ERAS)
 async def test_each_request_is_its_principals(era: str) -> None:
     async with running(bench=Bench()) as served:
         listing = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
-        for principal, names in (
-            (ALICE, "echo wait turns steps shout"),
-            (BOB, "echo steps"),
-            (ALICE, "echo wait"),
-        ):
-            listed = result(await ask(served, era, principal, listing))["tools"]
+        for principal, names in ((ALICE, "echo wait turns steps"), (BOB, "echo steps"), (ALICE, "echo wait")):
+            listed = reply_of(await ask(served, era, principal, listing))["result"]["tools"]
             assert " ".join(tool["name"] for tool in listed).startswith(names)
             assert len(listed) == (2 if principal is BOB else 6)
-        refused = result(await ask(served, era, BOB, call(1, "turns")))
+        refused = reply_of(await ask(served, era, BOB, call(1, "turns")))["result"]
         assert refused["isError"] is True
         assert "unknown tool: turns; there are echo, steps" in refused["content"][0]["text"]
-        assert not result(await ask(served, era, ALICE, call(1, "turns"))).get("isError")
+        assert not reply_of(await ask(served, era, ALICE, call(1, "turns")))["result"].get("isError")
 
 
 @pytest.mark.parametrize("era", ERAS)
@@ -83,12 +68,10 @@ async def test_what_a_token_opened_ends_with_it_and_the_session_stays(served: Ru
     served.core.end_gone(Holders(proofs=frozenset({b"leaked"})))
     await served.bench.cancelled.reaches(2)
     for responder in (old_get, old_call, alone):
-        await over(responder)
+        await responder.over()
     assert not new_get.ended
     assert not new_call.ended
-    assert (await over(kept.post(call(4)))).status == 200
-    served.core.end_gone(Holders(frozenset({ALICE.key})))
-    await over(new_call)
+    assert (await kept.post(call(4)).over()).status == 200
 
 
 async def test_what_a_principal_has_open_ends_with_it(served: Running) -> None:
@@ -99,8 +82,8 @@ async def test_what_a_principal_has_open_ends_with_it(served: Running) -> None:
     served.core.end_gone(Holders(frozenset({ALICE.key})))
     await served.bench.cancelled.reaches(2)
     for responder in (alices, alone, in_session):
-        await over(responder)
+        await responder.over()
     assert not bobs.ended
     assert alice.post(call(2)).status == 404
-    assert (await over(bob.post(call(2)))).status == 200
+    assert (await bob.post(call(2)).over()).status == 200
     assert len(served.sessions) == 1

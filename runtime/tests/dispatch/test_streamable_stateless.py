@@ -11,12 +11,23 @@ import pytest
 from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS
 
-from core_bench import CoreBench, CoreClient, Running, call, modern, reply_of, result_of, running
+from core_bench import (
+    EVENTS_FIRST,
+    Asking,
+    CoreBench,
+    CoreClient,
+    Running,
+    call,
+    modern,
+    reply_of,
+    result_of,
+    running,
+)
 from fake_responder import FakeResponder
 from longwire.guard.access import Access
 from longwire.http_runtime import http_runtime
 from longwire.product.app import build_server
-from longwire.product.catalog import Answer, Call, Catalog, Tool
+from longwire.product.catalog import Answer, Call
 from longwire.settings import WireLimits
 from longwire.wire.http.request import Request
 from longwire.wire.http.turns import Turns
@@ -26,10 +37,11 @@ from raw_http import HELLO
 from waiting import until
 
 
-def with_token(message: dict[str, Any], token: Any = "t") -> dict[str, Any]:
-    params = dict(message["params"])
-    meta = {**modern(message)[0]["params"]["_meta"], "progressToken": token}
-    return {**message, "params": {**params, "_meta": meta}}
+def told(served: Running, tool: str, **more: Any) -> FakeResponder:
+    """The answer to a call that tells its client of its progress."""
+    body, headers = modern(call(1, tool))
+    body["params"]["_meta"] = {**body["params"]["_meta"], "progressToken": "t"}
+    return served.client.post(body, headers, **more)
 
 
 async def test_a_client_that_leaves_stops_its_work(served: Running) -> None:
@@ -51,16 +63,13 @@ async def test_a_client_that_left_before_its_call_began_stops_it_too(served: Run
 
 
 async def test_silent_work_gives_signs_of_life() -> None:
-    async with running(WireLimits(heartbeat=0.001), later=_at_once) as served:
+    at_once = lambda _, go_off: asyncio.get_running_loop().call_later(0, go_off)  # noqa: E731
+    async with running(WireLimits(heartbeat=0.001), later=at_once) as served:
         answer = served.client.stateless(call(1, "wait"))
         await until(lambda: answer.text.count(b": ping\n\n") > 2)
         served.bench.release.set()
-        await until(lambda: answer.gone)
+        await answer.over()
         assert result_of(answer) == {"waited": True}
-
-
-def _at_once(seconds: float, go_off: Any) -> Any:
-    return asyncio.get_running_loop().call_later(0, go_off)
 
 
 async def test_errors_after_the_first_event_are_events_too() -> None:
@@ -69,9 +78,7 @@ async def test_errors_after_the_first_event_are_events_too() -> None:
         raise MCPError(-32021, "a capability is missing")
 
     async with running_with("late", failing) as served:
-        body, headers = modern(call(1, "late"))
-        answer = served.client.post(with_token(body), headers)
-        await until(lambda: answer.gone)
+        answer = await told(served, "late").over()
         progress, reply = (json.loads(text) for text in answer.messages)
         assert (answer.status, progress["method"]) == (200, "notifications/progress")
         assert reply["error"]["code"] == -32021
@@ -87,15 +94,13 @@ async def test_a_handler_waits_for_a_client_that_does_not_read() -> None:
         return {"sent": len(sent)}
 
     async with running_with("talking", talking) as served:
-        body, headers = modern(call(1, "talking"))
-        slow = FakeResponder(reading=False)
-        served.client.post(with_token(body), headers, responder=slow)
+        slow = told(served, "talking", responder=FakeResponder(reading=False))
         await until(lambda: len(sent) >= 5)
         for _ in range(20):
             await asyncio.sleep(0)
         assert len(sent) < 10
         slow.read()
-        await until(lambda: slow.gone)
+        await slow.over()
         assert result_of(slow) == {"sent": 100}
 
 
@@ -109,7 +114,7 @@ async def test_large_messages_come_in_turn() -> None:
         await until(lambda: first.gone and small.gone)
         assert not second.gone
         due.pop()()
-        await until(lambda: second.gone)
+        await second.over()
         assert result_of(second)["n"] == 1.5
 
 
@@ -124,9 +129,7 @@ async def test_a_client_that_stops_reading_and_goes_ends_the_handler_that_waits_
             over.append(True)
 
     async with running_with("talking", talking) as served:
-        body, headers = modern(call(1, "talking"))
-        slow = FakeResponder(reading=False)
-        served.client.post(with_token(body), headers, responder=slow)
+        slow = told(served, "talking", responder=FakeResponder(reading=False))
         await until(lambda: slow.unsent > 64 << 10)
         slow.drop()
         await until(lambda: over)
@@ -140,14 +143,8 @@ async def test_what_a_tool_leaves_behind_cannot_write_into_another_answer() -> N
         return {"left": True}
 
     async with running_with("leaving", leaving) as served:
-        body, headers = modern(call(1, "leaving"))
-        session = served.client.begin()
-        for answer in (
-            served.client.post(with_token(body), headers),
-            session.post(
-                {**call(1, "leaving"), "params": {"name": "leaving", "_meta": {"progressToken": 1}}}
-            ),
-        ):
+        in_session = {**call(1, "leaving"), "params": {"name": "leaving", "_meta": {"progressToken": 1}}}
+        for answer in (told(served, "leaving"), served.client.begin().post(in_session)):
             await left[-1].report_progress(1, 2, "late")
             assert (answer.began, result_of(answer)) == (False, {"left": True})
 
@@ -162,8 +159,7 @@ async def test_what_a_handler_leaves_for_the_end_of_its_request_is_done() -> Non
     async with running() as served:
         served.server.middleware.append(cleaning)
         for message in (call(1, "plain"), call(2, "waiting"), call(3, "refusing")):
-            answer = served.client.stateless(message)
-            await until(lambda answer=answer: answer.gone)  # type: ignore[misc]
+            await served.client.stateless(message).over()
         await until(lambda: len(done) == 3)
 
 
@@ -205,15 +201,18 @@ async def test_what_is_refused_for_its_envelope_is_counted() -> None:
         assert answer.status == 400
         assert served.counters.refused == {"envelope": 1, "body": 1}
     async with running(bare=True) as served:
-        served.core.bare(
-            Request("POST", "/sse", headers={"content-type": "application/json"}, body=b"{"),
-            answer := FakeResponder(),
-        )
-        assert answer.status == 400
+        assert barely(served, b"{").status == 400
         assert served.counters.refused == {"body": 1}
 
 
 # ---- bare requests ----------------------------------------------------------------------------
+
+
+def barely(served: Running, body: bytes) -> FakeResponder:
+    """The answer to a bare request that comes another way."""
+    answer = FakeResponder()
+    served.core.bare(Request("POST", "/sse", headers={"content-type": "application/json"}, body=body), answer)
+    return answer
 
 
 async def test_bare_requests_are_answered_where_they_are_served() -> None:
@@ -243,31 +242,19 @@ async def test_bare_requests_get_events_where_they_take_them(accept: str | None,
     async with running(bare=True) as served:
         message = call(1, "steps")
         message["params"]["_meta"] = {"progressToken": 1}
-        answer = served.client.post(message, {"Accept": accept})
-        await until(lambda: answer.gone)
+        answer = await served.client.post(message, {"Accept": accept}).over()
         assert len(answer.messages if answer.began else [answer.body]) == count
         assert result_of(answer) == {"steps": 3}
 
 
 async def test_the_handler_of_bare_requests_reads_the_body_itself() -> None:
     async with running(bare=True) as served:
-
-        def ask(body: bytes) -> FakeResponder:
-            answer = FakeResponder()
-            headers = {"content-type": "application/json"}
-            served.core.bare(Request("POST", "/sse", headers=headers, body=body), answer)
-            return answer
-
-        assert result_of(ask(json.dumps(call(1, "plain")).encode()))["n"] == 1.5
-        assert ask(b'{"jsonrpc":"2.0","method":"notifications/x"}').status == 202
-        assert ask(b"{").status == 400
+        assert result_of(barely(served, json.dumps(call(1, "plain")).encode()))["n"] == 1.5
+        assert barely(served, b'{"jsonrpc":"2.0","method":"notifications/x"}').status == 202
 
 
-async def test_where_bare_requests_are_not_served_they_need_a_session() -> None:
-    async with running() as served:
-        assert served.client.post(call(1, "plain")).status == 400
+async def test_a_request_that_names_a_session_or_a_version_is_not_bare() -> None:
     async with running(bare=True) as served:
-        # Nor is one bare that names a session or a version.
         version = {"MCP-Protocol-Version": "2025-11-25"}
         assert served.client.post(call(1, "plain"), version).status == 400
         assert served.client.post(call(1, "plain"), {"Mcp-Session-Id": "x"}).status == 404
@@ -293,27 +280,15 @@ async def test_quick_answers_are_given_in_every_way() -> None:
         for ask in ways:
             assert reply_of(ask(call(1, "echo"))) == {"jsonrpc": "2.0", "id": 1, "result": {"quick": True}}
             assert result_of(ask(call(1, "plain")))["n"] == 1.5
-        assert [handshake.version for handshake in quick.asked[::2]] == [
-            "2025-06-18",
-            "2026-07-28",
-            "2025-11-25",
-        ]
-        events = session.post(call(1, "echo"), {"Accept": "text/event-stream, application/json"})
+        versions = [handshake.version for handshake in quick.asked[::2]]
+        assert versions == ["2025-06-18", "2026-07-28", "2025-11-25"]
+        events = session.post(call(1, "echo"), EVENTS_FIRST)
         assert reply_of(events)["result"] == {"quick": True}
 
 
 # ---- helpers ----------------------------------------------------------------------------------
 
 
-class _OneTool(CoreBench):
-    def __init__(self, name: str, work: Any) -> None:
-        super().__init__()
-        self._tool = Tool(name, name, "A fixture.", {"type": "object"}, work)
-
-    def catalog(self) -> Catalog:
-        return Catalog(tools=[self._tool])
-
-
 def running_with(name: str, work: Any) -> Any:
     """A core with one tool."""
-    return running(bench=_OneTool(name, work))
+    return running(bench=Asking(**{name: work}))

@@ -9,6 +9,7 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -124,23 +125,16 @@ def _overwritten(path: Path) -> None:
         file.write(os.urandom(path.stat().st_size - 4096))
 
 
-def _odd_document(path: Path) -> None:
-    filled(path)
-    _run(path, "UPDATE sessions SET client = '{'")
+_NOTES = "CREATE TABLE notes (text)"
+_NEWER, _OLDER = (f"PRAGMA user_version = {version}" for version in (99, 0))
 
 
-def _other_program(path: Path) -> None:
-    _run(path, "CREATE TABLE notes (text)")
+def _filled_and(statement: str) -> Callable[[Path], None]:
+    def spoil(path: Path) -> None:
+        filled(path)
+        _run(path, statement)
 
-
-def _newer(path: Path) -> None:
-    filled(path)
-    _run(path, "PRAGMA user_version = 99")
-
-
-def _older(path: Path) -> None:
-    filled(path)
-    _run(path, "PRAGMA user_version = 0")
+    return spoil
 
 
 def _run(path: Path, statement: str) -> None:
@@ -149,26 +143,26 @@ def _run(path: Path, statement: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("spoil", "reason"),
+    ("kind", "spoil", "reason"),
     [
-        (_text, "can't be used (file is not a database): move it away, or name another file"),
-        (_cut, "malformed): move it away, or name another file"),
-        (_overwritten, "can't be used ("),
-        (_odd_document, "move it away, or name another file"),
-        (_other_program, "is a file of another program: name another file"),
-        (_newer, "was written by a newer Longwire (tables of version 99, not 1): use that one"),
-        (_older, "was written by an older Longwire (tables of version 0, not 1): use that one"),
-        (Path.mkdir, "(Is a directory): name another file"),
-        (os.mkfifo, "is no regular file: name another file"),
+        ("foreign", _text, "can't be used (file is not a database): move it away, or name another file"),
+        ("damaged", _cut, "malformed): move it away, or name another file"),
+        ("damaged", _overwritten, "can't be used ("),
+        ("damaged", _filled_and("UPDATE sessions SET client = '{'"), "move it away, or name another file"),
+        ("foreign", partial(_run, statement=_NOTES), "is a file of another program: name another file"),
+        ("ours", _filled_and(_NEWER), "by a newer Longwire (tables of version 99, not 1): use that one"),
+        ("ours", _filled_and(_OLDER), "by an older Longwire (tables of version 0, not 1): use that one"),
+        ("foreign", Path.mkdir, "(Is a directory): name another file"),
+        ("foreign", os.mkfifo, "is no regular file: name another file"),
     ],
 )
 def test_files_that_can_t_be_continued_are_left_alone(
-    tmp_path: Path, path: Path, spoil: Callable[[Path], object], reason: str
+    tmp_path: Path, path: Path, kind: str, spoil: Callable[[Path], object], reason: str
 ) -> None:
     spoil(path)
     path.chmod(0o755)
     before = path.read_bytes() if path.is_file() else None
-    if spoil in (_text, _other_program, _newer, _older, Path.mkdir, os.mkfifo):
+    if kind != "damaged":
         there = sorted(tmp_path.iterdir())
         with pytest.raises(SettingsError, match=re.escape(reason.removeprefix("(Is a directory): "))):
             check_journal_file(path)
@@ -180,7 +174,7 @@ def test_files_that_can_t_be_continued_are_left_alone(
     assert reason in sentence
     assert "\n" not in sentence
     assert before == (path.read_bytes() if path.is_file() else None)
-    if spoil in (_text, _other_program, Path.mkdir, os.mkfifo):
+    if kind == "foreign":
         assert path.stat().st_mode & 0o777 == 0o755  # it is somebody else's
         assert list(tmp_path.iterdir()) == [path]
 
@@ -208,17 +202,14 @@ def test_stores_that_can_t_be(store: str, reason: str) -> None:
 @contextmanager
 def _unprivileged(folder: Path) -> Iterator[None]:
     """A user who may read the folder and write nothing there."""
-    if os.geteuid() != 0:
-        folder.chmod(0o555)
-        yield
-        folder.chmod(0o755)
-        return
-    folder.chmod(0o755)
-    os.seteuid(65534)
+    user = os.geteuid()
+    folder.chmod(0o755 if user == 0 else 0o555)
+    os.seteuid(user or 65534)
     try:
         yield
     finally:
-        os.seteuid(0)
+        os.seteuid(user)
+        folder.chmod(0o755)
 
 
 def test_a_folder_or_file_that_is_read_only() -> None:
@@ -234,9 +225,7 @@ def test_a_folder_or_file_that_is_read_only() -> None:
 
 def test_two_servers_don_t_share_a_file(path: Path) -> None:
     first = JournalFile(path, expired=0.0)
-    with pytest.raises(
-        SettingsError, match="is in use by another server: give each server a file of its own"
-    ):
+    with pytest.raises(SettingsError, match="in use by another server: give each server a file of its own"):
         JournalFile(path, expired=0.0)
     first.close()
     first.close()

@@ -57,10 +57,9 @@ async def test_the_first_changes_of_a_session_say_that_they_are_all_of_it() -> N
         kept.append(BOB, event(1))
         store.fails = False
         await stored(kept)
-        await until(lambda: any(BOB in changes for changes in store.written))
-    assert [changes[ALICE].is_whole for changes in store.written if ALICE in changes] == [True, False]
-    first = next(changes[BOB] for changes in store.written if BOB in changes)
-    assert first.is_whole
+        await until(lambda: store.of(BOB))
+    assert [changes.is_whole for changes in store.of(ALICE)] == [True, False]
+    assert store.of(BOB)[0].is_whole
 
 
 async def test_an_adopted_session_is_written_under_its_own_fence() -> None:
@@ -70,8 +69,7 @@ async def test_an_adopted_session_is_written_under_its_own_fence() -> None:
         assert kept.fence_of(ALICE) == 7
         kept.append(ALICE, event(2))
         await stored(kept)
-    assert store.fences(ALICE) == [7]
-    assert not store.written[0][ALICE].is_whole
+    assert [(changes.fence, changes.is_whole) for changes in store.of(ALICE)] == [(7, False)]
 
 
 async def test_what_waited_under_an_old_fence_is_never_written_under_a_new_one() -> None:
@@ -92,9 +90,9 @@ async def test_what_waited_under_an_old_fence_is_never_written_under_a_new_one()
         await stored(kept)
         store.fails = False
         kept.append(ALICE, event(4))
-        await until(lambda: 3 in store.fences(ALICE))
+        await until(lambda: 3 in [changes.fence for changes in store.of(ALICE)])
         await stored(kept)
-    late = [changes[ALICE] for changes in store.written if ALICE in changes and changes[ALICE].fence == 3]
+    late = [changes for changes in store.of(ALICE) if changes.fence == 3]
     assert {number for changes in late for number in changes.events} == {3, 4}
 
 
@@ -106,7 +104,7 @@ async def test_a_session_can_be_stored_whole_again() -> None:
         kept.append(ALICE, event(1))
         kept.replace(whole)
         await stored(kept)
-    (changes,) = [changes[ALICE] for changes in store.written]
+    (changes,) = store.of(ALICE)
     assert changes.is_whole
     assert changes.forgotten
     assert list(changes.events) == [4, 5]

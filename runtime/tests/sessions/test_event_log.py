@@ -14,18 +14,17 @@ from longwire.sessions.streams import ROOM, Stream
 from longwire.settings import WireLimits
 
 
+class Log(EventLog):
+    """The log of a session, with its counters to look at."""
+
+    def __init__(self, journal: Journal | None = None, **limits: int) -> None:
+        self.counters = RuntimeCounters()
+        super().__init__("s", journal or Journal(), WireLimits(**limits), self.counters)
+
+
 @pytest.fixture
-def counters() -> RuntimeCounters:
-    return RuntimeCounters()
-
-
-def _log(counters: RuntimeCounters, **limits: int) -> EventLog:
-    return EventLog("s", Journal(), WireLimits(**limits), counters)
-
-
-@pytest.fixture
-def log(counters: RuntimeCounters) -> EventLog:
-    return _log(counters)
+def log() -> Log:
+    return Log()
 
 
 def _get(log: EventLog, *, reading: bool = True) -> FakeResponder:
@@ -49,7 +48,7 @@ def _resume(log: EventLog, last_event_id: str) -> FakeResponder:
     return responder
 
 
-def test_a_request_stream_writes_and_ends_with_the_reply(log: EventLog, counters: RuntimeCounters) -> None:
+def test_a_request_stream_writes_and_ends_with_the_reply(log: Log) -> None:
     stream, responder = log.open_request_stream(7), FakeResponder()
     stream.prime()
     stream.add(b'"early"', "notification")
@@ -61,17 +60,17 @@ def test_a_request_stream_writes_and_ends_with_the_reply(log: EventLog, counters
     assert [event.id for event in responder.events] == ["1-1", "1-2", "1-3", "1-4"]
     assert responder.events[0].retry == 1000
     assert responder.messages == ['"early"', '"late"', '"reply"']
-    assert counters.messages_delivered == 3
+    assert log.counters.messages_delivered == 3
     assert log.pending == 0
 
 
-def test_who_comes_back_to_a_durable_log_waits_for_a_restart(counters: RuntimeCounters) -> None:
-    log = EventLog("s", FakeJournal(at_once=True), WireLimits(), counters)
+def test_who_comes_back_to_a_durable_log_waits_for_a_restart() -> None:
+    log = Log(FakeJournal(at_once=True))
     _, responder = _call(log)
     assert responder.events[0].retry == 3000
 
 
-def test_a_dropped_get_is_resumed_after_the_last_event(log: EventLog, counters: RuntimeCounters) -> None:
+def test_a_dropped_get_is_resumed_after_the_last_event(log: Log) -> None:
     first = _get(log)
     log.notify(b"1")
     last_id = first.last_id
@@ -81,8 +80,8 @@ def test_a_dropped_get_is_resumed_after_the_last_event(log: EventLog, counters: 
     log.notify(b"3")
     again = _resume(log, last_id)
     assert again.messages == ["2", "3"]
-    assert counters.messages_resumed == 1
-    assert counters.messages_delivered == 3
+    assert log.counters.messages_resumed == 1
+    assert log.counters.messages_delivered == 3
 
 
 def test_resuming_ends_the_earlier_response(log: EventLog) -> None:
@@ -105,15 +104,8 @@ def test_an_id_of_no_event_is_refused(log: EventLog, last_event_id: str) -> None
     assert log.resume(last_event_id) is None
 
 
-def test_a_request_without_a_reply_ends_its_stream(log: EventLog) -> None:
-    stream, responder = log.open_request_stream(7), FakeResponder()
-    stream.attach(responder)
-    stream.finish()
-    assert responder.ended
-
-
-def test_sent_events_go_first(counters: RuntimeCounters) -> None:
-    log = _log(counters, max_pending=4)
+def test_sent_events_go_first() -> None:
+    log = Log(max_pending=4)
     responder = _get(log)
     log.notify(b"1")
     log.notify(b"2")
@@ -121,12 +113,12 @@ def test_sent_events_go_first(counters: RuntimeCounters) -> None:
     for number in range(3, 7):
         log.notify(b"%d" % number)
     assert log.kept == 4
-    assert counters.messages_dropped == 0
+    assert log.counters.messages_dropped == 0
     assert _get(log).messages == ["3", "4", "5", "6"]
 
 
-def test_then_the_oldest_notifications_and_no_reply_or_request(counters: RuntimeCounters) -> None:
-    log = _log(counters, max_pending=4)
+def test_then_the_oldest_notifications_and_no_reply_or_request() -> None:
+    log = Log(max_pending=4)
     stream, first = _call(log)
     first.drop()
     stream.add(b'"reply"', "reply")
@@ -134,20 +126,20 @@ def test_then_the_oldest_notifications_and_no_reply_or_request(counters: Runtime
     for number in range(6):
         log.notify(b"%d" % number)
     assert log.kept == 4
-    assert counters.messages_dropped == 4
+    assert log.counters.messages_dropped == 4
     assert _get(log).messages == ['"request"', "4", "5"]
     assert _resume(log, "1-1").messages == ['"reply"']
 
 
-def test_bytes_are_bounded_too(counters: RuntimeCounters) -> None:
-    log = _log(counters, max_pending_bytes=100)
+def test_bytes_are_bounded_too() -> None:
+    log = Log(max_pending_bytes=100)
     for number in range(10):
         log.notify(b'"%038d"' % number)
-    assert (log.kept, log.kept_bytes, counters.messages_dropped) == (2, 80, 8)
+    assert (log.kept, log.kept_bytes, log.counters.messages_dropped) == (2, 80, 8)
 
 
-def test_a_client_that_was_away_for_long_still_gets_its_reply(counters: RuntimeCounters) -> None:
-    log = _log(counters, max_pending=4)
+def test_a_client_that_was_away_for_long_still_gets_its_reply() -> None:
+    log = Log(max_pending=4)
     stream, first = _call(log)
     first.drop()
     for number in range(10):
@@ -156,8 +148,8 @@ def test_a_client_that_was_away_for_long_still_gets_its_reply(counters: RuntimeC
     assert _resume(log, first.last_id).messages == ["7", "8", "9", '"reply"']
 
 
-def test_gets_that_come_and_go_are_not_kept_for_ever(counters: RuntimeCounters) -> None:
-    log = _log(counters, max_pending=1)
+def test_gets_that_come_and_go_are_not_kept_for_ever() -> None:
+    log = Log(max_pending=1)
     first = _get(log)
     log.notify(b"1")
     first.drop()
@@ -169,17 +161,8 @@ def test_gets_that_come_and_go_are_not_kept_for_ever(counters: RuntimeCounters) 
     assert log.resume(responder.last_id) is not None
 
 
-def test_a_closed_log_ends_its_connections_and_takes_nothing(log: EventLog) -> None:
-    responder = _get(log)
-    log.close()
-    assert responder.ended
-    log.notify(b"1")
-    assert log.pending == 0
-
-
 def test_a_get_that_left_before_it_was_written_anything_leaves_nothing() -> None:
-    journal = FakeJournal()
-    log = EventLog("s", journal, WireLimits(), RuntimeCounters())
+    log = Log(journal := FakeJournal())
     stream, responder = log.open_get_stream(), FakeResponder()
     stream.prime()
     stream.attach(responder)
@@ -189,8 +172,8 @@ def test_a_get_that_left_before_it_was_written_anything_leaves_nothing() -> None
     assert log.resume("1-1") is None
 
 
-def test_replies_that_a_stalled_client_leaves_behind_are_bounded(counters: RuntimeCounters) -> None:
-    log = _log(counters, max_pending=4)
+def test_replies_that_a_stalled_client_leaves_behind_are_bounded() -> None:
+    log = Log(max_pending=4)
     responders = []
     for number in range(9):
         stream, responder = log.open_request_stream(number), FakeResponder(reading=False, weight=ROOM)
@@ -205,8 +188,7 @@ def test_replies_that_a_stalled_client_leaves_behind_are_bounded(counters: Runti
 
 
 def test_a_connection_is_closed_when_the_client_has_an_id() -> None:
-    journal = FakeJournal()
-    log = EventLog("s", journal, WireLimits(), RuntimeCounters())
+    log = Log(journal := FakeJournal())
     stream, responder = _call(log)
     stream.close_connection()
     assert not responder.ended
@@ -217,9 +199,8 @@ def test_a_connection_is_closed_when_the_client_has_an_id() -> None:
     assert _resume(log, "1-1").messages == ["1"]
 
 
-def test_first_ids_that_await_the_store_take_no_room_from_messages(counters: RuntimeCounters) -> None:
-    journal = FakeJournal()
-    log = EventLog("s", journal, WireLimits(max_pending=4), counters)
+def test_first_ids_that_await_the_store_take_no_room_from_messages() -> None:
+    log = Log(journal := FakeJournal(), max_pending=4)
     streams = [log.open_get_stream() for _ in range(3)]
     responders = [FakeResponder() for _ in streams]
     for stream, responder in zip(streams, responders, strict=True):
@@ -227,17 +208,15 @@ def test_first_ids_that_await_the_store_take_no_room_from_messages(counters: Run
         stream.attach(responder)
     for number in range(3):
         log.notify(b"%d" % number, "request")
-    assert counters.messages_dropped == 0
+    assert log.counters.messages_dropped == 0
     journal.store()
     assert sorted(message for responder in responders for message in responder.messages) == ["0", "1", "2"]
     assert log.pending == 0
 
 
-def test_a_client_takes_a_queue_of_any_length(
-    counters: RuntimeCounters, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_client_takes_a_queue_of_any_length(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(streams, "ROOM", 10)
-    log = _log(counters, max_pending=3000)
+    log = Log(max_pending=3000)
     messages = [f'"{number} {"x" * 10}"' for number in range(3000)]
     for message in messages:
         log.notify(message.encode())

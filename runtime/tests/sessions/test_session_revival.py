@@ -22,17 +22,17 @@ TTL = 100.0
 class Process:
     """A server process: its sessions and the journal that the next one inherits."""
 
-    def __init__(self, journal: FakeJournal, clock: FakeClock, *, began: float = 0, **limits: int) -> None:
-        self.journal = journal
+    def __init__(self, before: Process | None = None, **limits: int) -> None:
+        self.journal = FakeJournal() if before is None else before.journal.crash()
+        self.clock = wall = FakeClock() if before is None else before.clock
         self.counters = RuntimeCounters()
-        self._clock, self._limits = clock, limits
-        # Another process has another clock, with the same time of day.
-        self.sessions = Sessions(
-            WireLimits(idle_timeout=TTL, **limits), journal, self.counters, lambda: clock() - began, clock
-        )
+        began = 0 if before is None else wall() - 5  # by another clock, with the same time of day
+        given = WireLimits(idle_timeout=TTL, **limits)
+        self.sessions = Sessions(given, self.journal, self.counters, lambda: wall() - began, wall)
 
-    def killed(self) -> Process:
-        return Process(self.journal.crash(), self._clock, began=self._clock() - 5, **self._limits)
+    def killed(self, **limits: int) -> Process:
+        """The process that follows."""
+        return Process(self, **limits)
 
     def begin(self, principal: str = "token:a") -> Session:
         session = self.sessions.begin(principal, "2025-11-25", CLIENT)
@@ -62,13 +62,8 @@ def _opened(session: Session, request_id: str | int | None) -> tuple[Stream, Fak
 
 
 @pytest.fixture
-def clock() -> FakeClock:
-    return FakeClock()
-
-
-@pytest.fixture
-def process(clock: FakeClock) -> Process:
-    return Process(FakeJournal(), clock)
+def process() -> Process:
+    return Process()
 
 
 def test_an_event_is_written_when_it_is_stored(process: Process) -> None:
@@ -87,12 +82,12 @@ def test_an_event_is_written_when_it_is_stored(process: Process) -> None:
     assert get.messages == ["2"]
 
 
-def test_a_session_is_found_by_its_principal_after_a_restart(process: Process, clock: FakeClock) -> None:
+def test_a_session_is_found_by_its_principal_after_a_restart(process: Process) -> None:
     session = process.begin()
     session.mark_initialized()
     session.set_state("log_level", "debug")
     process.journal.store()
-    clock.advance(TTL / 2)
+    process.clock.advance(TTL / 2)
     after = process.killed()
     assert len(after.sessions) == 1
     assert after.sessions.find(session.id, "token:b") is None
@@ -106,12 +101,12 @@ def test_a_session_is_found_by_its_principal_after_a_restart(process: Process, c
     assert after.counters.sessions_resumed == 1
 
 
-def test_its_time_goes_on_through_the_restart(process: Process, clock: FakeClock) -> None:
+def test_its_time_goes_on_through_the_restart(process: Process) -> None:
     used, unused = process.begin(), process.begin()
-    clock.advance(TTL - 10)
+    process.clock.advance(TTL - 10)
     process.find(used.id)
     after = process.killed()
-    clock.advance(10)
+    process.clock.advance(10)
     after.sessions.sweep()
     assert [session.id for session in after.sessions] == [used.id]
     assert after.sessions.find(unused.id, "token:a") is None
@@ -132,11 +127,8 @@ def test_a_stream_is_resumed_where_its_client_stood(process: Process) -> None:
     after = process.killed()
     again = after.resume(session.id, last_id)
     assert again.messages[0] == "2"
-    assert json.loads(again.messages[1]) == {
-        "jsonrpc": "2.0",
-        "id": "seven",
-        "error": {"code": -32603, "message": "the server restarted before this call ended: call again"},
-    }
+    error = {"code": -32603, "message": "the server restarted before this call ended: call again"}
+    assert json.loads(again.messages[1]) == {"jsonrpc": "2.0", "id": "seven", "error": error}
     assert len(again.messages) == 2
     assert again.ended
     assert after.counters.calls_lost == 1
@@ -167,16 +159,15 @@ def test_an_answered_call_is_not_lost(process: Process) -> None:
     assert after.counters.calls_lost == 0
 
 
-def test_more_stored_sessions_than_there_may_be_make_room(process: Process, clock: FakeClock) -> None:
+def test_more_stored_sessions_than_there_may_be_make_room(process: Process) -> None:
     ids = [process.begin().id for _ in range(4)]
-    fewer = Process(process.journal.crash(), clock, max_sessions=2, safe_idle=0)
+    fewer = process.killed(max_sessions=2, safe_idle=0)
     fewer.begin("token:b")
     assert len(fewer.sessions) == 2
     assert fewer.sessions.find(ids[-1], "token:a") is not None
 
 
-async def test_what_became_of_a_notification_is_said_when_it_is_stored(clock: FakeClock) -> None:
-    process = Process(FakeJournal(), clock)
+async def test_what_became_of_a_notification_is_said_when_it_is_stored(process: Process) -> None:
     first, second = process.begin(), process.begin()
     told: list[str] = []
     for to in (first.id, None, second.id, "unknown"):
@@ -188,13 +179,11 @@ async def test_what_became_of_a_notification_is_said_when_it_is_stored(clock: Fa
     assert len(process.journal.disk[first.id].events) == 2
 
 
-async def test_a_store_that_takes_too_long_delays_the_answer_no_further(clock: FakeClock) -> None:
-    sessions = Sessions(WireLimits(send_timeout=0.01), FakeJournal(), RuntimeCounters(), clock, clock)
-    answer: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-    session = sessions.begin("token:a", "2025-11-25", CLIENT)
-    await sessions.notify_and_answer(session.id, [b"1"], answer.set_result)
+async def test_a_store_that_takes_too_long_delays_the_answer_no_further() -> None:
+    process, answer = Process(send_timeout=0.01), asyncio.get_running_loop().create_future()
+    await process.sessions.notify_and_answer(process.begin().id, [b"1"], answer.set_result)
     assert await answer == "queued"
-    sessions.journal.close()  # stores what waits, and calls back: it is answered once
+    process.journal.close()  # stores what waits, and calls back: it is answered once
 
 
 def test_a_session_whose_events_can_t_be_read_ends(process: Process) -> None:

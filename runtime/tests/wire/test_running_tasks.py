@@ -38,13 +38,7 @@ def _seconds_to_end(cleans_up: float, *, swallows: int = 0) -> tuple[float, list
         return round(runner.run(run()), 3), said
 
 
-def test_a_task_that_ends_is_left_to_clean_up() -> None:
+def test_a_task_is_left_to_clean_up_and_cancelled_again_if_it_goes_on() -> None:
     assert _seconds_to_end(4.0) == (4.0, ["cleaned up"])
-
-
-def test_a_task_that_swallows_its_cancellation_is_cancelled_again() -> None:
     assert _seconds_to_end(1.0, swallows=2) == (11.0, ["cleaned up"])
-
-
-def test_a_task_that_cleans_up_for_ever_holds_nobody_up() -> None:
     assert _seconds_to_end(3600.0) == (5.0, ["interrupted"])

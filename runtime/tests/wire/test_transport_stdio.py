@@ -46,29 +46,23 @@ def test_what_is_printed_is_not_on_stdout_and_stdin_is_nobody_elses() -> None:
         assert process.returncode == 0
 
 
-def test_the_end_of_input_ends_the_server_and_its_work() -> None:
+@pytest.mark.parametrize("gone", [False, True])
+def test_the_end_of_input_or_a_client_that_is_gone_ends_the_server_and_its_work(gone: bool) -> None:
     with program("--grace", "60") as process:
         say(process, HELLO, call(1, "stubborn"))
         until(process.stderr, b"stubborn: started")
-        process.stdin.close()
-        until(process.stderr, b"stubborn: cancelled")
-        assert process.wait(SECONDS) == 0
-
-
-def test_a_client_that_is_gone_ends_the_server_and_its_work() -> None:
-    with program("--grace", "60") as process:
-        say(process, HELLO, call(1, "stubborn"))
-        until(process.stderr, b"stubborn: started")
-        assert process.stdin is not None
-        process.stdout.close()
-        say(process, call(2))  # whose answer can't be written
+        (process.stdout if gone else process.stdin).close()
+        if gone:
+            say(process, call(2))  # whose answer can't be written
         until(process.stderr, b"stubborn: cancelled")
         assert process.wait(SECONDS) == 0
 
 
 @pytest.mark.parametrize("kind", ["file", "nothing"])
 def test_input_and_output_that_are_no_pipes(kind: str, tmp_path: Path) -> None:
-    text = b"".join(json.dumps(message).encode() + b"\n" for message in (HELLO, call(1, text="a")))
+    text = b"\n".join(
+        json.dumps(message).encode() for message in (HELLO, call(1, text="a"))
+    )  # with no last end
     (tmp_path / "in").write_bytes(text if kind == "file" else b"")
     source = tmp_path / "in" if kind == "file" else Path(os.devnull)
     with (

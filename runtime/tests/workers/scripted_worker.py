@@ -17,6 +17,7 @@ from fake_responder import FakeResponder
 from longwire.contract.frames import FrameDecoder
 from longwire.contract.writing import encode
 from longwire.counters import RuntimeCounters
+from longwire.dispatch.core import Core
 from longwire.dispatch.streamable import Streamable
 from longwire.guard.access import Access
 from longwire.journal.stores import open_journal
@@ -216,13 +217,9 @@ class WorkerCore:
             self.server, self.pool, self.counters, self.sessions.notify_and_answer, limits.send_timeout
         )
         self.timers = Timers()
-        self.core = Streamable(
-            Serving(self.server, limits, {}, Access()),
-            self.sessions,
-            self.counters,
-            later=self.timers.later,
-            dispatch=self.dispatch,
-        )
+        serving = Serving(self.server, limits, {}, Access())
+        core = Core(serving, self.counters, self.dispatch, self.timers.later)
+        self.core = Streamable(core, self.sessions)
         self.client = WorkerClient(self.core, ALICE)
 
 

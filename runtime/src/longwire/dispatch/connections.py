@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from contextlib import AsyncExitStack
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
-import anyio
 from mcp.server.connection import Connection
-from mcp.shared.dispatcher import CallOptions
-from mcp_types import ClientCapabilities, InitializeRequestParams
+from mcp_types import InitializeRequestParams
 
+from longwire.dispatch.exchange import Options, Params
 from longwire.sessions.sending import tell
 from longwire.wire.replies import notification_payload
 
@@ -34,33 +33,18 @@ class EnvelopeConnection(Connection):
         self.protocol_version = version
         self._envelope = version, client_info, client_capabilities
 
-    @cached_property
-    def _made(self) -> Connection:
-        return Connection.from_envelope(*self._envelope)
-
-    @property
-    def client_params(self) -> InitializeRequestParams | None:
-        return self._made.client_params
-
-    @client_params.setter
-    def client_params(self, value: InitializeRequestParams | None) -> None:
-        self._made.client_params = value
-
-    @cached_property
-    def client_capabilities(self) -> ClientCapabilities | None:  # type: ignore[override]
-        return self._made.client_capabilities
-
-    @cached_property
-    def initialized(self) -> anyio.Event:  # type: ignore[override]
-        return self._made.initialized
+    def __getattr__(self, name: str) -> Any:
+        """Make the parts that are not there yet, but for the one that `is_used` looks for."""
+        for part, value in vars(Connection.from_envelope(*self._envelope)).items():
+            if part not in self.__dict__ and part != "exit_stack":
+                self.__dict__[part] = value
+        if name not in self.__dict__:
+            raise AttributeError(name)
+        return self.__dict__[name]
 
     @property
     def initialize_accepted(self) -> bool:
         return True
-
-    @cached_property
-    def state(self) -> dict[str, Any]:  # type: ignore[override]
-        return {}
 
     @cached_property
     def exit_stack(self) -> AsyncExitStack:  # type: ignore[override]
@@ -72,25 +56,18 @@ class EnvelopeConnection(Connection):
         return "exit_stack" in self.__dict__
 
 
+@dataclass(slots=True)
 class SessionOutbound:
     """Sends a server's messages outside of calls to a session's client: over a GET, or once there is one."""
 
-    __slots__ = ("_session",)
+    session: Session
 
-    def __init__(self, session: Session) -> None:
-        self._session = session
+    async def notify(self, method: str, params: Params, opts: Options = None) -> None:
+        patience = self.session.home.limits.send_timeout
+        await tell([self.session], [notification_payload(method, params)], patience)
 
-    async def notify(
-        self, method: str, params: Mapping[str, Any] | None, opts: CallOptions | None = None
-    ) -> None:
-        session = self._session
-        await tell([session], [notification_payload(method, params)], session.patience)
-
-    async def send_raw_request(
-        self, method: str, params: Mapping[str, Any] | None, opts: CallOptions | None = None
-    ) -> dict[str, Any]:
-        session = self._session
-        return await session.client_requests.ask(session.log.notify, method, params, opts)
+    async def send_raw_request(self, method: str, params: Params, opts: Options = None) -> dict[str, Any]:
+        return await self.session.client_requests.ask(self.session.log.notify, method, params, opts)
 
 
 def session_connection(session: Session) -> Connection:

@@ -7,57 +7,33 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import dataclass
 from itertools import takewhile
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 from mcp.server.connection import Connection
-from mcp.shared.dispatcher import DispatchContext
-from mcp.shared.transport_context import TransportContext
 
 from longwire.counters import RuntimeCounters
-from longwire.dispatch.dispatcher import Dispatcher
-from longwire.dispatch.exchange import Exchange, Later
+from longwire.dispatch.dispatcher import Context
+from longwire.dispatch.exchange import Exchange, Given, Later
 from longwire.principals.principal import Holders, Principal
 from longwire.sessions.streams import Stream
-from longwire.wire.http.request import Responder
-from longwire.wire.messages import PlainRequest
+from longwire.wire.http.request import Handler, Request, Responder
+from longwire.wire.messages import PlainRequest, RefusedMessage
 from longwire.wire.serving import IGNORED, Handshake, Serving
 
 
 class Dispatch(Protocol):
-    """Runs requests and notifications. Nothing here waits."""
+    """Runs requests and notifications, in this process or in workers. Nothing but `close()` waits."""
 
-    def request(
-        self, exchange: Exchange, connection: Connection, method: str, params: dict[str, Any] | None
-    ) -> None:
-        """Run a request; its exchange is given the outcome, now or later."""
-        ...
-
+    def request(self, exchange: Exchange, connection: Connection, method: str, params: Given) -> None: ...
     def notification(
-        self,
-        context: DispatchContext[TransportContext],
-        connection: Connection,
-        method: str,
-        params: dict[str, Any] | None,
-    ) -> object:
-        """Run a client's notification, which nobody waits for."""
-        ...
-
-    def end_gone(self, gone: Holders) -> None:
-        """Cancel the requests of principals whose tokens are no longer valid."""
-        ...
-
-    def clean_up(self, connection: Connection) -> None:
-        """Call the functions that handlers registered for the end of a connection."""
-        ...
-
-    def session_ended(self, session_id: str, reason: str) -> None:
-        """Tell workers, which may keep data of a session, that it has ended."""
-        ...
-
-    async def close(self) -> None:
-        """Cancel what still runs."""
-        ...
+        self, context: Context, connection: Connection, method: str, params: Given
+    ) -> object: ...
+    def end_gone(self, gone: Holders) -> None: ...
+    def clean_up(self, connection: Connection) -> None: ...
+    def session_ended(self, session_id: str, reason: str) -> None: ...
+    async def close(self) -> None: ...
 
 
 _CALL: Final = "tools/call"
@@ -69,16 +45,12 @@ class Core:
     """The shared parts of one server's runtime."""
 
     def __init__(
-        self,
-        serving: Serving,
-        counters: RuntimeCounters,
-        later: Later | None = None,
-        dispatch: Dispatch | None = None,
+        self, serving: Serving, counters: RuntimeCounters, dispatcher: Dispatch, later: Later | None = None
     ) -> None:
-        """`later` sets timers in place of the loop; `dispatch` runs the requests in place of this process."""
+        """`later` sets timers in place of the loop."""
         self.serving = serving
         self.counters = counters
-        self.dispatcher = dispatch or Dispatcher(serving)
+        self.dispatcher = dispatcher
         self.open_responses = OpenResponses(serving.limits.heartbeat)
         self.later = later or Timers()
 
@@ -87,6 +59,15 @@ class Core:
         if message.method != _CALL or self.serving.quick is IGNORED:
             return None
         return self.serving.quick.answer(message, Handshake(client, version))
+
+    def serve(self, handler: Handler, request: Request, responder: Responder) -> None:
+        """Have a handler answer a request, or raise RefusedMessage."""
+        try:
+            handler(request, responder)
+        except RefusedMessage as refused:
+            if refused.counted:
+                self.counters.refused[refused.counted] += 1
+            responder.answer(*refused.answer)
 
     async def close(self) -> None:
         self.open_responses.close()
@@ -155,18 +136,16 @@ class OpenResponses:
 # time, so those that began first are due first, and a queue with one timer serves them all.
 
 
+@dataclass(slots=True, eq=False)
 class Timer:
     """A function that is called when its time has come, unless it was cancelled."""
 
-    __slots__ = ("_waiting", "call", "due")
-
-    def __init__(self, waiting: dict[Timer, None], call: Callable[[], None], due: float) -> None:
-        self._waiting = waiting
-        self.call = call
-        self.due = due
+    waiting: dict[Timer, None]  # those with the same delay
+    call: Callable[[], None]
+    due: float
 
     def cancel(self) -> None:
-        self._waiting.pop(self, None)
+        self.waiting.pop(self, None)
 
 
 class Timers:

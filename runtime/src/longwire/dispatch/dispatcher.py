@@ -7,7 +7,8 @@ import logging
 from collections.abc import Callable, Coroutine, Generator
 from contextvars import Context as Variables
 from contextvars import copy_context
-from typing import Any, Final, cast
+from types import coroutine
+from typing import Any, Final, TypeAlias, cast
 
 from mcp.server.connection import Connection
 from mcp.server.runner import ServerRunner, aclose_shielded
@@ -15,7 +16,7 @@ from mcp.shared.dispatcher import DispatchContext
 from mcp.shared.transport_context import TransportContext
 
 from longwire.dispatch.connections import EnvelopeConnection
-from longwire.dispatch.exchange import Exchange
+from longwire.dispatch.exchange import Exchange, Given
 from longwire.dispatch.fast_calls import CALL, FastCalls, Work
 from longwire.principals.principal import Holders
 from longwire.product.app import CatalogServer
@@ -24,6 +25,7 @@ from longwire.wire.tasks import RunningTasks, is_coroutine_function
 
 logger: Final = logging.getLogger(__name__)
 
+Context: TypeAlias = DispatchContext[TransportContext]  # of a notification
 
 # Methods whose handlers never wait for anything.
 _AT_ONCE: Final = frozenset(
@@ -82,10 +84,8 @@ class Dispatcher:
         tools = server.catalog.tools if isinstance(server, CatalogServer) else ()
         self._plain = frozenset(tool.name for tool in tools if not is_coroutine_function(tool.run))
 
-    def request(
-        self, exchange: Exchange, connection: Connection, method: str, params: dict[str, Any] | None
-    ) -> None:
-        """Run a request: in place if it ends at once, and in a task from where it has to wait."""
+    def request(self, exchange: Exchange, connection: Connection, method: str, params: Given) -> None:
+        """Run a request, in place if it ends at once; its exchange is given the outcome, now or later."""
         work: Work | None = None
         if method == CALL:
             at_once = params is not None and params.get("name") in self._plain
@@ -130,11 +130,7 @@ class Dispatcher:
         exchange.wait(task)
 
     def notification(
-        self,
-        context: DispatchContext[TransportContext],
-        connection: Connection,
-        method: str,
-        params: dict[str, Any] | None,
+        self, context: Context, connection: Connection, method: str, params: Given
     ) -> asyncio.Task[None] | None:
         """Run a client's notification; the task that its handler goes on in, if it has not ended."""
         runner = ServerRunner(self._server, connection, self._state)
@@ -149,15 +145,17 @@ class Dispatcher:
         return self._tasks.spawn(work, variables)
 
     def end_gone(self, gone: Holders) -> None:
+        """Cancel the requests of principals whose tokens are no longer valid."""
         for task, exchange in list(self._exchanges.items()):
             if gone.include(exchange.request.principal):
                 task.cancel()
 
     def clean_up(self, connection: Connection) -> None:
+        """Call the functions that handlers registered for the end of a connection."""
         self._closing.spawn(aclose_shielded(connection))
 
     def session_ended(self, session_id: str, reason: str) -> None:
-        """Do nothing: handlers of this process are told by clean_up()."""
+        """Do nothing: workers may keep data of a session, but handlers of this process have clean_up()."""
 
     async def close(self) -> None:
         self.turn.end()
@@ -187,30 +185,23 @@ async def _finish(exchange: Exchange, work: Work) -> None:
         exchange.succeed(result)
 
 
-class _Begun:
-    """The rest of a coroutine whose first step was made outside of a task."""
-
-    def __init__(self, work: Coroutine[Any, Any, Any], step: Any) -> None:
-        self._work = work
-        self._step = step
-
-    def __await__(self) -> Generator[Any, Any, Any]:
-        step = self._step
-        try:
-            while True:
-                try:
-                    sent = yield step
-                except GeneratorExit:
-                    self._work.close()
-                    raise
-                except BaseException as problem:
-                    step = self._work.throw(problem)
-                else:
-                    step = self._work.send(sent)
-        except StopIteration as done:
-            return done.value
+@coroutine
+def _rest(work: Coroutine[Any, Any, Any], step: Any) -> Generator[Any, Any, Any]:
+    try:
+        while True:
+            try:
+                sent = yield step
+            except GeneratorExit:
+                work.close()
+                raise
+            except BaseException as problem:
+                step = work.throw(problem)
+            else:
+                step = work.send(sent)
+    except StopIteration as done:
+        return done.value
 
 
 async def continued(work: Coroutine[Any, Any, Any], step: Any) -> Any:
     """The rest of a coroutine whose first step was made outside of a task."""
-    return await _Begun(work, step)
+    return await _rest(work, step)

@@ -124,8 +124,7 @@ class Draining:
         After a 421 proxies may send any request again, at once, to another node (RFC 9110, 15.5.20): it was
         not carried out. A node that passed it on looks for its session again.
         """
-        message = _call(request)
-        request_id = None if message is None else message.id
+        request_id = None if (message := _call(request)) is None else message.id
         headers = (retry_after(_AGAIN), _MOVED)
         status = 503 if self._release is None else 421
         refuse(responder, status, STOPPING, sentence, request_id, headers=headers)

@@ -34,6 +34,12 @@ class Cancellable(Protocol):
     def cancel(self) -> object: ...
 
 
+Given: TypeAlias = dict[str, Any] | None  # the params of a request
+
+# Of a message to a client.
+Params: TypeAlias = Mapping[str, Any] | None
+Options: TypeAlias = CallOptions | None
+
 # Calls a function after so many seconds.
 Later: TypeAlias = Callable[[float, Callable[[], None]], Cancellable]
 
@@ -52,9 +58,7 @@ class _Incoming:
             kind=_KIND, can_send_request=self.can_send_request, headers=self.request.headers
         )
 
-    async def send_raw_request(
-        self, method: str, params: Mapping[str, Any] | None, opts: CallOptions | None = None
-    ) -> dict[str, Any]:
+    async def send_raw_request(self, method: str, params: Params, opts: Options = None) -> dict[str, Any]:
         raise NoBackChannelError(method)
 
 
@@ -100,9 +104,7 @@ class Exchange(_Incoming):
             self._cancel_requested = anyio.Event()
         return self._cancel_requested
 
-    async def notify(
-        self, method: str, params: Mapping[str, Any] | None, opts: CallOptions | None = None
-    ) -> None:
+    async def notify(self, method: str, params: Params, opts: Options = None) -> None:
         raise NotImplementedError
 
     async def progress(self, progress: float, total: float | None = None, message: str | None = None) -> None:
@@ -140,9 +142,8 @@ class Exchange(_Incoming):
             payload = result_payload(self.request_id, result)
         except ValueError as problem:  # the handler returned something that JSON can't hold
             self.fail(problem)
-            return
-        self.end()
-        self._answer(payload, 200, ())
+        else:
+            self.reply(payload)
 
     def fail(self, problem: Exception) -> None:
         self.refuse(modern_error_data(problem))
@@ -220,9 +221,7 @@ class Notice(_Incoming):
     def message_metadata(self) -> ServerMessageMetadata:
         return ServerMessageMetadata(request_context=self.request, can_send_request=False)
 
-    async def notify(
-        self, method: str, params: Mapping[str, Any] | None, opts: CallOptions | None = None
-    ) -> None:
+    async def notify(self, method: str, params: Params, opts: Options = None) -> None:
         await self._outbound.notify(method, params, opts)
 
     async def progress(self, progress: float, total: float | None = None, message: str | None = None) -> None:

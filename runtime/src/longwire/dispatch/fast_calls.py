@@ -38,7 +38,7 @@ from mcp_types import methods as protocol
 from mcp_types.version import KNOWN_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS, is_version_at_least
 from pydantic import BaseModel, ValidationError
 
-from longwire.dispatch.exchange import Exchange
+from longwire.dispatch.exchange import Exchange, Given
 from longwire.product.app import CatalogCalls, CatalogServer
 from longwire.product.results import answer, finite, to_text
 from longwire.wire.replies import EncodedResult
@@ -106,7 +106,7 @@ class FastCalls:
         self._bare = copy(server)  # whose handlers are called within the middleware
         self._bare.middleware = []
 
-    def begin(self, exchange: Exchange, connection: Connection, params: dict[str, Any] | None) -> Work | None:
+    def begin(self, exchange: Exchange, connection: Connection, params: Given) -> Work | None:
         """The work of a call; None: the runner has to do it."""
         if params is None or not params.keys() <= _PLAIN:
             return None
@@ -121,7 +121,7 @@ class FastCalls:
         return _result_of(self._chain, context)
 
     def begin_list(
-        self, exchange: Exchange, connection: Connection, method: str, params: dict[str, Any] | None
+        self, exchange: Exchange, connection: Connection, method: str, params: Given
     ) -> Work | None:
         """The work of a list that stays the same while the server runs; None: the runner has to do it."""
         given = params or {}
@@ -141,12 +141,8 @@ class FastCalls:
         version = connection.protocol_version
         if version not in _VERSIONS:
             return None
-        meta: RequestParamsMeta | None = None
-        if "_meta" in params:
-            meta = self._checked_meta(params["_meta"], version)
-            if meta is None:
-                return None
-        elif version in _MODERN:
+        meta = self._checked_meta(params["_meta"], version) if "_meta" in params else None
+        if meta is None and ("_meta" in params or version in _MODERN):
             return None
         return ServerRequestContext(
             session=ServerSession(exchange, connection, request_meta=meta),
@@ -238,9 +234,7 @@ class FastCalls:
 
     def _shaped(self, result: Any, version: str) -> dict[str, Any]:
         """A handler's result as it is sent at a version."""
-        shaped = _plain_result(result, version)
-        if shaped is None:
-            shaped = _core_result(dumped(result), version)
+        shaped = _plain_result(result, version) or _core_result(dumped(result), version)
         return self._stamped(shaped, version)
 
     def _stamped(self, shaped: dict[str, Any], version: str) -> dict[str, Any]:
@@ -250,10 +244,8 @@ class FastCalls:
         if shaped.get("resultType") is None:
             shaped["resultType"] = "complete"
         meta = shaped.get("_meta")
-        if meta is None:
-            shaped["_meta"] = {SERVER_INFO_META_KEY: self._stamp}
-        elif isinstance(meta, dict) and meta.get(SERVER_INFO_META_KEY) is None:
-            shaped["_meta"] = {**meta, SERVER_INFO_META_KEY: self._stamp}
+        if meta is None or (isinstance(meta, dict) and meta.get(SERVER_INFO_META_KEY) is None):
+            shaped["_meta"] = {**(meta or {}), SERVER_INFO_META_KEY: self._stamp}
         return shaped
 
 
@@ -273,13 +265,8 @@ def composed(chain: Sequence[ServerMiddleware[Any]], innermost: CallNext) -> Cal
 def _wrapped(middleware: ServerMiddleware[Any], call_next: CallNext) -> CallNext:
     if type(middleware) is RequestStateBoundary:
         return _sealed(middleware, call_next)
-
     run = middleware if isfunction(middleware) else middleware.__call__  # is called quicker than its object
-
-    def call(context: ServerRequestContext[Any, Any]) -> Awaitable[HandlerResult]:
-        return run(context, call_next)
-
-    return call
+    return lambda context: run(context, call_next)
 
 
 def _sealed(boundary: RequestStateBoundary, call_next: CallNext) -> CallNext:

@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from mcp.server.connection import Connection
 from mcp.server.streamable_http import REQUEST_CANCELLED
-from mcp.shared.dispatcher import CallOptions
 from mcp.shared.exceptions import NoBackChannelError
 from mcp.shared.message import CloseSSEStreamCallback
-from mcp_types import INTERNAL_ERROR, ErrorData
+from mcp_types import INTERNAL_ERROR, ErrorData, RequestId
 from mcp_types.version import LATEST_HANDSHAKE_VERSION
 
 from longwire.dispatch.connections import NO_CHANNEL
-from longwire.dispatch.exchange import CANCELLED, Cancellable, HttpExchange
+from longwire.dispatch.exchange import CANCELLED, Cancellable, HttpExchange, Options, Params
 from longwire.principals.limits import RETRY_AFTER
 from longwire.sessions.registry import Sessions, SessionsFull
 from longwire.sessions.sending import TOO_MUCH, Overrun, send
@@ -69,16 +68,12 @@ class SessionExchange(HttpExchange):
     def close_standalone_sse_stream(self) -> CloseSSEStreamCallback | None:
         return self._close_gets if can_resume(self.session.version) else None
 
-    async def notify(
-        self, method: str, params: Mapping[str, Any] | None, opts: CallOptions | None = None
-    ) -> None:
+    async def notify(self, method: str, params: Params, opts: Options = None) -> None:
         if not self.is_over and not self._is_unreachable:
-            payload, session = notification_payload(method, params), self.session
-            await send(session.log, self.opened(), payload, session.patience)
+            payload, patience = notification_payload(method, params), self.session.home.limits.send_timeout
+            await send(self.session.log, self.opened(), payload, patience)
 
-    async def send_raw_request(
-        self, method: str, params: Mapping[str, Any] | None, opts: CallOptions | None = None
-    ) -> dict[str, Any]:
+    async def send_raw_request(self, method: str, params: Params, opts: Options = None) -> dict[str, Any]:
         if self.is_over or self._is_unreachable:
             raise NoBackChannelError(method)
         requests = self.session.client_requests
@@ -126,14 +121,9 @@ class SessionExchange(HttpExchange):
         """The stream of this call, which begins an answer of events."""
         if self.stream is None:
             self._stop_timer()
-            session, responder = self.session, self._responder
-            self.stream = stream = session.log.open_request_stream(self.request_id)
-            if can_resume(session.version):
-                stream.prime()
-            responder.begin_events(session_headers(session))
-            stream.attach(responder)
+            self.stream = _begun(self.session, self.request_id, self._responder)
             if not self.is_over:
-                self._core.open_responses.add(responder)
+                self._core.open_responses.add(self._responder)
         return self.stream
 
     def prefer_events(self) -> None:
@@ -177,13 +167,23 @@ class SessionExchange(HttpExchange):
         if self.stream is None and (not events or self._is_unreachable):
             both = (*session_headers(self.session), *headers)
             self.session.when_saved(partial(self._responder.answer, status, payload, JSON, both))
-            return
-        self.opened().add(payload, "reply")
+        else:
+            self.opened().add(payload, "reply")
 
 
 def session_headers(session: Session) -> HeaderList:
     """The header that names the session in an answer."""
     return ((b"mcp-session-id", session.id.encode()),)
+
+
+def _begun(session: Session, request_id: RequestId, responder: Responder) -> Stream:
+    """The stream of a request, with which an answer of events begins."""
+    stream = session.log.open_request_stream(request_id)
+    if can_resume(session.version):
+        stream.prime()
+    responder.begin_events(session_headers(session))
+    stream.attach(responder)
+    return stream
 
 
 class HandshakeExchange(HttpExchange):
@@ -206,9 +206,7 @@ class HandshakeExchange(HttpExchange):
         self.state: Mapping[str, Any] = {}  # of that session, at first
         self.connection = Connection(NO_CHANNEL, protocol_version=LATEST_HANDSHAKE_VERSION)
 
-    async def notify(
-        self, method: str, params: Mapping[str, Any] | None, opts: CallOptions | None = None
-    ) -> None:
+    async def notify(self, method: str, params: Params, opts: Options = None) -> None:
         pass
 
     def succeed(self, result: Mapping[str, Any]) -> None:
@@ -228,17 +226,11 @@ class HandshakeExchange(HttpExchange):
         self.end()
         session.replace_state(self.state)
         payload = result_payload(self.request_id, result)
-        responder, headers = self._responder, session_headers(session)
-        if not self._accepted.events_first:
-            # So that no client has a session that a restarted server doesn't know.
-            session.when_saved(partial(responder.answer, 200, payload, JSON, headers))
-            return
-        stream = session.log.open_request_stream(self.request_id)
-        if can_resume(session.version):
-            stream.prime()
-        responder.begin_events(headers)
-        stream.attach(responder)
-        stream.add(payload, "reply")
+        if self._accepted.events_first:
+            _begun(session, self.request_id, self._responder).add(payload, "reply")
+        else:  # when it is saved, so that no client has a session that a restarted server doesn't know
+            answer = partial(self._responder.answer, 200, payload, JSON, session_headers(session))
+            session.when_saved(answer)
 
     def wait(self, task: Cancellable) -> None:
         super().wait(task)

@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from mcp.shared.dispatcher import CallOptions
 from mcp.shared.inbound import (
     MCP_METHOD_HEADER,
     MCP_NAME_HEADER,
@@ -33,10 +32,9 @@ from mcp_types import (
 )
 from mcp_types.version import LATEST_HANDSHAKE_VERSION
 
-from longwire.counters import RuntimeCounters
 from longwire.dispatch.connections import EnvelopeConnection
 from longwire.dispatch.core import PING, Core
-from longwire.dispatch.exchange import Cancellable, HttpExchange
+from longwire.dispatch.exchange import Cancellable, HttpExchange, Options, Params
 from longwire.wire.http.request import HeaderList, Request, Responder
 from longwire.wire.http.routes import body_problem
 from longwire.wire.mcp_headers import (
@@ -48,8 +46,8 @@ from longwire.wire.mcp_headers import (
     ParameterHeaders,
     accepted,
 )
-from longwire.wire.messages import Message, PlainRequest, RefusedMessage, parse_request
-from longwire.wire.replies import JSON, notification_payload, refuse, status_of, status_of_code
+from longwire.wire.messages import Incoming, PlainRequest, RefusedMessage, parse_request
+from longwire.wire.replies import JSON, notification_payload, status_of, status_of_code
 from longwire.wire.serving import has_envelope
 
 ROOM: Final = 64 << 10  # bytes that a client may leave unread before a handler that sends more has to wait
@@ -87,9 +85,7 @@ class SingleExchange(HttpExchange):
         if self._takes_events and not self._streaming:
             self._timer = self._core.later(self._core.serving.limits.heartbeat, self._show_life)
 
-    async def notify(
-        self, method: str, params: Mapping[str, Any] | None, opts: CallOptions | None = None
-    ) -> None:
+    async def notify(self, method: str, params: Params, opts: Options = None) -> None:
         if not self._takes_events or self.is_over:
             return
         self._begin()
@@ -152,28 +148,26 @@ _NO_REQUEST: Final = "Body must be a single JSON-RPC request or notification obj
 
 
 class Stateless:
-    """Answers requests whose protocol version has no handshake, each by itself."""
+    """Answers requests that belong to no session, each by itself; raises RefusedMessage."""
 
     def __init__(self, core: Core) -> None:
         self._core = core
         self._parameters = ParameterHeaders(core.serving.server)
 
-    def serve(
-        self, request: Request, responder: Responder, message: PlainRequest | Message, version: str
-    ) -> None:
-        given = message if isinstance(message, PlainRequest) else None
-        request_id = given.id if given is not None else None
-        if negotiated(request, responder, self._core.counters, request_id) is None:
-            return
+    def serve(self, request: Request, responder: Responder, message: Incoming, version: str) -> None:
+        """Answer a request of a protocol version that has no handshake."""
+        request_id = message.id if isinstance(message, PlainRequest) else None
+        negotiated(request, request_id)
         if version not in MODERN:
-            self._reject(responder, given, unsupported_protocol_version_rejection(version))
-        elif given is not None:
-            self._request(request, responder, given)
+            rejection = unsupported_protocol_version_rejection(version)
+            assert rejection is not None
+            raise _rejected(rejection, request_id)
+        if isinstance(message, PlainRequest):
+            self._request(request, responder, message)
         elif isinstance(message, JSONRPCNotification):
             responder.answer(202)  # there is nothing that it could be about
         else:
-            self._core.counters.refused["body"] += 1
-            refuse(responder, 400, INVALID_REQUEST, _NO_REQUEST)
+            raise RefusedMessage(INVALID_REQUEST, _NO_REQUEST)
 
     def _request(self, request: Request, responder: Responder, message: PlainRequest) -> None:
         headers = request.headers
@@ -182,94 +176,60 @@ class Stateless:
         if connection is None:
             route = classify_inbound_request({"method": method, "params": params}, headers=headers)
             if isinstance(route, InboundLadderRejection):
-                self._reject(responder, message, _named_missing(route, headers))
-                return
+                raise _rejected(_named_missing(route, headers), message.id)
             connection = _connection(route)
         if method == _CALL and (problem := self._parameters.problem(params or {}, headers)) is not None:
-            self._reject(responder, message, problem)
-            return
+            raise _rejected(problem, message.id)
         request.client = request.principal.key
-        core = self._core
-        if (quick := core.quick(message, request.client, connection.protocol_version)) is not None:
-            responder.answer(200, quick, JSON)
-            return
-        exchange = SingleExchange(core, message, request, responder)
-        core.dispatcher.request(exchange, connection, method, params)
+        self._run(request, responder, message, connection)
 
-    def _reject(
-        self, responder: Responder, message: PlainRequest | None, rejection: InboundLadderRejection | None
-    ) -> None:
-        assert rejection is not None
-        _count(self._core, rejection)
-        request_id = message.id if message is not None else None
-        status = status_of_code(rejection.code)
-        refuse(responder, status, rejection.code, rejection.message, request_id, data=rejection.data)
-
-
-class Bare:
-    """Answers POSTs that need neither a session nor an envelope. Errors have the status 200 too."""
-
-    def __init__(self, core: Core) -> None:
-        self._core = core
-
-    def handle(self, request: Request, responder: Responder) -> None:
-        """Answer a POST whose body was not read yet."""
-        message = parsed(request, responder, self._core.counters)
+    def bare(self, request: Request, responder: Responder) -> None:
+        """Answer a POST that needs neither a session nor an envelope, and whose body was not read yet."""
+        message = parsed(request)
         if isinstance(message, PlainRequest):
-            self.serve(request, responder, message)
-        elif message is not None:
+            self.serve_bare(request, responder, message)
+        else:
             responder.answer(202)  # there is nothing that it could be about
 
-    def serve(self, request: Request, responder: Responder, message: PlainRequest) -> None:
-        core = self._core
-        if (quick := core.quick(message, request.client, LATEST_HANDSHAKE_VERSION)) is not None:
-            responder.answer(200, quick, JSON)
-            return
-        takes_events = "text/event-stream" in request.headers.get("accept", "")
-        exchange = SingleExchange(
-            core,
-            message,
-            request,
-            responder,
-            takes_events=takes_events or message.method == _LISTEN,
-            statuses=False,
-        )
+    def serve_bare(self, request: Request, responder: Responder, message: PlainRequest) -> None:
+        """Answer such a request. Errors have the status 200 too."""
         connection = EnvelopeConnection(LATEST_HANDSHAKE_VERSION)
         if has_envelope(message.params):
             route = classify_inbound_request({"method": message.method, "params": message.params})
             if isinstance(route, InboundLadderRejection):
-                _count(core, route)
-                refuse(responder, 200, route.code, route.message, message.id, data=route.data)
-                return
+                raise _rejected(route, message.id, 200)
             connection = _connection(route)
+        takes_events = message.method == _LISTEN or "text/event-stream" in request.headers.get("accept", "")
+        self._run(request, responder, message, connection, takes_events=takes_events, statuses=False)
+
+    def _run(
+        self,
+        request: Request,
+        responder: Responder,
+        message: PlainRequest,
+        connection: EnvelopeConnection,
+        **how: bool,
+    ) -> None:
+        core = self._core
+        if (quick := core.quick(message, request.client, connection.protocol_version)) is not None:
+            responder.answer(200, quick, JSON)
+            return
+        exchange = SingleExchange(core, message, request, responder, **how)
         core.dispatcher.request(exchange, connection, message.method, message.params)
 
 
-def parsed(
-    request: Request, responder: Responder, counters: RuntimeCounters
-) -> PlainRequest | Message | None:
-    """The message in a body; None: refused. Other types are not read: pages could send those unasked."""
+def parsed(request: Request) -> Incoming:
+    """The message in a body of JSON. Other types are refused unread: pages could send those unasked."""
     if (problem := body_problem(request.headers)) is not None:
-        counters.refused["type"] += 1
-        refuse(responder, 415, INVALID_REQUEST, problem)
-        return None
-    try:
-        return parse_request(request.body)
-    except RefusedMessage as refused:
-        counters.refused["body"] += 1
-        refuse(responder, 400, refused.code, refused.reason, refused.request_id)
-        return None
+        raise RefusedMessage(INVALID_REQUEST, problem, status=415, counted="type")
+    return parse_request(request.body)
 
 
-def negotiated(
-    request: Request, responder: Responder, counters: RuntimeCounters, request_id: RequestId | None
-) -> Accepted | None:
-    """The media types that the client takes; None: its headers were refused."""
+def negotiated(request: Request, request_id: RequestId | None) -> Accepted:
+    """The media types that the client takes, among which must be both that an answer may have."""
     takes = accepted(request.headers.get("accept", ""))
     if not (takes.json and takes.events):
-        counters.refused["accept"] += 1
-        refuse(responder, 406, INVALID_REQUEST, NOT_ACCEPTABLE, request_id)
-        return None
+        raise RefusedMessage(INVALID_REQUEST, NOT_ACCEPTABLE, request_id, 406, counted="accept")
     return takes
 
 
@@ -294,8 +254,13 @@ def _connection(route: InboundModernRoute) -> EnvelopeConnection:
     return EnvelopeConnection(route.protocol_version, route.client_info, route.client_capabilities)
 
 
-def _count(core: Core, rejection: InboundLadderRejection) -> None:
-    core.counters.refused[_REASONS.get(rejection.code, _NO_ENVELOPE)] += 1
+def _rejected(
+    rejection: InboundLadderRejection, request_id: RequestId | None, status: int | None = None
+) -> RefusedMessage:
+    """The refusal of a request for its envelope or its headers."""
+    code, counted = rejection.code, _REASONS.get(rejection.code, _NO_ENVELOPE)
+    status = status_of_code(code) if status is None else status
+    return RefusedMessage(code, rejection.message, request_id, status, counted=counted, data=rejection.data)
 
 
 def _named_missing(rejection: InboundLadderRejection, headers: Mapping[str, str]) -> InboundLadderRejection:

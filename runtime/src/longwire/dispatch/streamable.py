@@ -28,12 +28,11 @@ from mcp_types import (
     RequestId,
 )
 
-from longwire.counters import RuntimeCounters
 from longwire.dispatch.connections import session_connection
-from longwire.dispatch.core import Core, Dispatch
-from longwire.dispatch.exchange import Later, Notice
+from longwire.dispatch.core import Core
+from longwire.dispatch.exchange import Notice
 from longwire.dispatch.session_exchange import HandshakeExchange, SessionExchange, session_headers
-from longwire.dispatch.stateless import Bare, Stateless, negotiated, parsed
+from longwire.dispatch.stateless import Stateless, negotiated, parsed
 from longwire.principals.limits import BUSY
 from longwire.principals.principal import Holders
 from longwire.sessions.registry import Sessions
@@ -51,9 +50,9 @@ from longwire.wire.mcp_headers import (
     can_resume,
     doubled,
 )
-from longwire.wire.messages import Message, PlainRequest, RefusedMessage, parse_request
-from longwire.wire.replies import JSON, error_payload, headers_of, refuse, retry_after, status_of
-from longwire.wire.serving import Serving, has_envelope
+from longwire.wire.messages import Incoming, PlainRequest, RefusedMessage, parse_request
+from longwire.wire.replies import JSON, error_payload, headers_of, retry_after, status_of
+from longwire.wire.serving import has_envelope
 
 if TYPE_CHECKING:
     from longwire.guard.oauth.resource_server import ResourceServer
@@ -80,28 +79,17 @@ _ALLOWED: Final = b"GET, POST, DELETE"
 class Streamable:
     """The handler of all requests at that path."""
 
-    def __init__(
-        self,
-        serving: Serving,
-        sessions: Sessions,
-        counters: RuntimeCounters,
-        *,
-        later: Later | None = None,
-        dispatch: Dispatch | None = None,
-    ) -> None:
-        """`later` sets timers, if not the event loop; `dispatch` runs the requests, if not this process."""
-        self._core = core = Core(serving, counters, later, dispatch)
-        self._serving = serving
+    def __init__(self, core: Core, sessions: Sessions) -> None:
+        self._core = core
+        self._serving = core.serving
         self._sessions = sessions
-        self._counters = counters
         self._stateless = Stateless(core)
-        self._bare = Bare(core)
         sessions.on_end = self._ended
 
     @property
     def bare(self) -> Handler:
         """Answers POSTs that need neither a session nor an envelope."""
-        return self._bare.handle
+        return partial(self._core.serve, self._stateless.bare)
 
     @asynccontextmanager
     async def run(self) -> AsyncIterator[None]:
@@ -123,18 +111,20 @@ class Streamable:
 
     def handle(self, request: Request, responder: Responder) -> None:
         request.charge = self._charge
+        self._core.serve(self._handle, request, responder)
+
+    def _handle(self, request: Request, responder: Responder) -> None:
         version = request.headers.get(VERSION)
         # A session knows its version, even if the client's header names one that doesn't exist.
         stateless = version in MODERN or (
             version is not None and version not in HANDSHAKE and SESSION_ID not in request.headers
         )
         if request.repeated and (name := doubled(request.repeated)) is not None:
-            self._refuse_doubled(request, responder, name, stateless)
-            return
+            raise _doubled(request, name, stateless)
         if request.method == "POST":
             self._post(request, responder, version if stateless else None)
         elif stateless:
-            refuse(responder, 405, INVALID_REQUEST, _POST_ONLY, headers=((b"allow", b"POST"),))
+            raise _not_allowed(_POST_ONLY, b"POST")
         else:
             self._other(request, responder)
 
@@ -148,90 +138,61 @@ class Streamable:
 
     def _post(self, request: Request, responder: Responder, version: str | None) -> None:
         """`version` is that of a stateless request."""
-        message = parsed(request, responder, self._counters)
-        if message is None:
-            return
-        oauth = self._serving.access.oauth
-        stateless = version is not None
-        if oauth is not None and self._lacks_scope(oauth, request, responder, message, stateless=stateless):
-            return
+        message = parsed(request)
+        if (oauth := self._serving.access.oauth) is not None:
+            self._check_scope(oauth, request, message, stateless=version is not None)
         if version is not None:
             self._stateless.serve(request, responder, message, version)
         elif (session_id := request.headers.get(SESSION_ID)) is not None:
             self._in_session(request, responder, message, session_id)
+        elif not isinstance(message, PlainRequest):
+            raise _no_session()
+        elif message.method == _INITIALIZE:
+            self._begin(request, responder, message)
+        elif self._serving.bare and VERSION not in request.headers:
+            self._stateless.serve_bare(request, responder, message)
         else:
-            self._without_session(request, responder, message)
+            raise _no_session(message)
 
-    def _lacks_scope(
-        self,
-        oauth: ResourceServer,
-        request: Request,
-        responder: Responder,
-        message: PlainRequest | Message,
-        *,
-        stateless: bool,
-    ) -> bool:
-        """Refuse a call of a tool that another scope of OAuth would open; whether it was refused.
+    def _check_scope(
+        self, oauth: ResourceServer, request: Request, message: Incoming, *, stateless: bool
+    ) -> None:
+        """Refuse a call of a tool that another scope of OAuth would open.
 
         A client of 2026-07-28 adds the scopes that it has itself. An older one asks for those in the answer
         alone, so they are repeated for it.
         """
         if not isinstance(message, PlainRequest) or message.method != _CALL:
-            return False
+            return
         tool = (message.params or {}).get("name")
         scope = oauth.missing_scope(request.principal, tool) if isinstance(tool, str) else None
         if scope is None:
-            return False
+            return
         scopes = [scope] if stateless else [*oauth.granted_scopes(request.principal), scope]
-        self._serving.access.refused["scope"] += 1
         reason = f"the token lacks the scope '{scope}', which this call takes"
         challenge = oauth.challenge("insufficient_scope", reason, scopes)
         headers = ((b"www-authenticate", challenge),)
-        refuse(responder, 403, INVALID_REQUEST, reason, message.id, headers=headers)
-        return True
+        raise RefusedMessage(INVALID_REQUEST, reason, message.id, 403, counted="scope", headers=headers)
 
     # ---- sessions ---------------------------------------------------------------------------
 
-    def _without_session(
-        self, request: Request, responder: Responder, message: PlainRequest | Message
-    ) -> None:
-        if not isinstance(message, PlainRequest):
-            self._no_session(responder)
-        elif message.method == _INITIALIZE:
-            self._begin(request, responder, message)
-        elif self._serving.bare and VERSION not in request.headers:
-            self._bare.serve(request, responder, message)
-        else:
-            self._no_session(responder, message)
-
     def _begin(self, request: Request, responder: Responder, message: PlainRequest) -> None:
-        takes = negotiated(request, responder, self._counters, message.id)
-        if takes is None:
-            return
+        takes = negotiated(request, message.id)
         if len(request.body) > _LONGEST_HELLO and len(compact(message.params or {})) > _LONGEST_HELLO:
-            self._counters.refused["body"] += 1
             reason = f"the parameters of '{_INITIALIZE}' have more than {_LONGEST_HELLO} bytes: send fewer"
-            refuse(responder, 400, INVALID_PARAMS, reason, message.id)
-            return
+            raise RefusedMessage(INVALID_PARAMS, reason, message.id)
         key = request.principal.key
-        if (refused := self._sessions.admit(key)) is not None:
-            headers = (retry_after(refused.seconds),)
-            refuse(responder, refused.status, refused.code, refused.reason, message.id, headers=headers)
-            return
+        if (full := self._sessions.admit(key)) is not None:
+            wait, status = (retry_after(full.seconds),), full.status
+            raise RefusedMessage(full.code, full.reason, message.id, status, counted="", headers=wait)
         request.client = key
         handshake = HandshakeExchange(self._sessions, message, request, responder, takes)
         self._core.dispatcher.request(handshake, handshake.connection, message.method, message.params)
 
-    def _in_session(
-        self, request: Request, responder: Responder, message: PlainRequest | Message, session_id: str
-    ) -> None:
+    def _in_session(self, request: Request, responder: Responder, message: Incoming, session_id: str) -> None:
         request_id = message.id if isinstance(message, PlainRequest) else None
-        session = self._found(request, responder, session_id, request_id)
-        if session is None:
-            return
-        takes = negotiated(request, responder, self._counters, request_id)
-        if takes is None:
-            return
+        session = self._found(request, session_id, request_id)
+        takes = negotiated(request, request_id)
         if isinstance(message, PlainRequest):
             self._call(session, request, responder, message, takes)
             return
@@ -242,25 +203,17 @@ class Streamable:
             session.client_requests.resolve(message)
 
     def _call(
-        self,
-        session: Session,
-        request: Request,
-        responder: Responder,
-        message: PlainRequest,
-        takes: Accepted,
+        self, session: Session, request: Request, responder: Responder, message: PlainRequest, takes: Accepted
     ) -> None:
         if message.method == _INITIALIZE:
             reason = f"this session has begun already: send '{_INITIALIZE}' without {SESSION_ID} for another"
-            refuse(responder, 400, INVALID_REQUEST, reason, message.id)
-            return
+            raise RefusedMessage(INVALID_REQUEST, reason, message.id, counted="")
         core = self._core
         exchange = SessionExchange(core, session, message, request, responder, takes)
         if not session.begin_call(message.id, exchange):
-            self._counters.refused["id"] += 1
             reason = f"a request with the id {message.id!r} is still in flight"
             # Without the id: under this one the first request's own answer is still due.
-            refuse(responder, 400, INVALID_REQUEST, reason)
-            return
+            raise RefusedMessage(INVALID_REQUEST, reason, counted="id")
         if (quick := core.quick(message, request.client, session.version)) is not None:
             exchange.reply(quick)
             return
@@ -280,21 +233,15 @@ class Streamable:
         connection = session_connection(session)
         self._core.dispatcher.notification(Notice(request, connection.outbound), connection, method, params)
 
-    def _found(
-        self, request: Request, responder: Responder, session_id: str, request_id: RequestId | None = None
-    ) -> Session | None:
-        """The session that a request belongs to; None: it was refused."""
+    def _found(self, request: Request, session_id: str, request_id: RequestId | None = None) -> Session:
+        """The session that a request belongs to."""
         session = self._sessions.find(session_id, request.principal.key)
         if session is None:
-            self._counters.refused["session"] += 1
-            refuse(responder, 404, INVALID_REQUEST, "Session not found", request_id)
-            return None
+            raise RefusedMessage(INVALID_REQUEST, "Session not found", request_id, 404, counted="session")
         version = request.headers.get(VERSION)
         if version is not None and version != session.version:
-            self._counters.refused["version"] += 1
             reason = f"the {VERSION} header says {version[:64]}, but this session agreed on {session.version}"
-            refuse(responder, 400, INVALID_REQUEST, f"Bad Request: {reason}", request_id)
-            return None
+            raise RefusedMessage(INVALID_REQUEST, f"Bad Request: {reason}", request_id, counted="version")
         request.session_id, request.session = session.id, session
         principal = request.principal
         request.client = principal.key if principal.has_token else f"session:{session.id}"
@@ -305,33 +252,24 @@ class Streamable:
     def _other(self, request: Request, responder: Responder) -> None:
         serve = {"GET": self._stream, "DELETE": self._delete}.get(request.method)
         if serve is None:
-            refuse(responder, 405, INVALID_REQUEST, "Method Not Allowed", headers=((b"allow", _ALLOWED),))
-            return
+            raise _not_allowed("Method Not Allowed", _ALLOWED)
         session_id = request.headers.get(SESSION_ID)
         if session_id is None:
-            self._no_session(responder)
-            return
-        session = self._found(request, responder, session_id)
-        if session is not None:
-            serve(session, request, responder)
+            raise _no_session()
+        serve(self._found(request, session_id), request, responder)
 
     def _stream(self, session: Session, request: Request, responder: Responder) -> None:
         if not accepted(request.headers.get("accept", "")).events:
-            self._counters.refused["accept"] += 1
-            refuse(responder, 406, INVALID_REQUEST, _EVENTS)
-            return
+            raise RefusedMessage(INVALID_REQUEST, _EVENTS, status=406, counted="accept")
         if not self._has_room(session):
-            self._counters.refused["streams"] += 1
             reason = "this token or address has as many event streams open as it may: end one first"
-            refuse(responder, 429, BUSY, reason, headers=(retry_after(_FULL_SECONDS),))
-            return
+            headers = (retry_after(_FULL_SECONDS),)
+            raise RefusedMessage(BUSY, reason, status=429, counted="streams", headers=headers)
         last = request.headers.get(LAST_EVENT_ID)
         stream = session.log.resume(last) if last else session.log.open_get_stream()
         if stream is None:
-            self._counters.refused["event"] += 1
             reason = f"Bad Request: '{last[:64] if last else ''}' is no event of this session"
-            refuse(responder, 400, INVALID_REQUEST, reason)
-            return
+            raise RefusedMessage(INVALID_REQUEST, reason, counted="event")
         if not last and can_resume(session.version):
             stream.prime()  # the SDK's server doesn't: a client that loses the first message couldn't resume
         responder.begin_events(session_headers(session))
@@ -350,30 +288,7 @@ class Streamable:
         answer = partial(responder.answer, 200, b"", JSON, session_headers(session))
         self._sessions.journal.when_stored(answer)  # a restarted server must not know the session either
 
-    # ---- refusals and the end ---------------------------------------------------------------
-
-    def _no_session(self, responder: Responder, message: PlainRequest | None = None) -> None:
-        self._counters.refused["session"] += 1
-        reason, request_id = _NO_SESSION, None
-        if message is not None:
-            request_id = message.id
-            if has_envelope(message.params):
-                reason = f"{_NO_SESSION}, and no {VERSION} header as a request without one has: send either"
-        refuse(responder, 400, INVALID_REQUEST, reason, request_id)
-
-    def _refuse_doubled(self, request: Request, responder: Responder, name: str, stateless: bool) -> None:
-        self._counters.refused["doubled"] += 1
-        reason = f"{name} header appears more than once"
-        if not stateless or name not in ROUTING or request.method != "POST":
-            refuse(responder, 400, INVALID_REQUEST, reason)
-            return
-        try:
-            message = parse_request(request.body)
-        except RefusedMessage as refused:
-            refuse(responder, 400, refused.code, refused.reason, refused.request_id)
-            return
-        request_id = message.id if isinstance(message, PlainRequest) else None
-        refuse(responder, 400, HEADER_MISMATCH, reason, request_id)
+    # ---- the end ----------------------------------------------------------------------------
 
     def _ended(self, session: Session) -> None:
         """Have the handlers of a session that ended clean up."""
@@ -392,3 +307,26 @@ class Streamable:
                 logger.exception("a sweep of the sessions failed", extra={"event": "sweep_failed"})
                 rest = _LONGEST_REST
             await asyncio.sleep(min(max(_LEAST_REST, rest), _LONGEST_REST))
+
+
+def _not_allowed(reason: str, methods: bytes) -> RefusedMessage:
+    return RefusedMessage(INVALID_REQUEST, reason, status=405, counted="", headers=((b"allow", methods),))
+
+
+def _no_session(message: PlainRequest | None = None) -> RefusedMessage:
+    reason, request_id = _NO_SESSION, None if message is None else message.id
+    if message is not None and has_envelope(message.params):
+        reason = f"{_NO_SESSION}, and no {VERSION} header as a request without one has: send either"
+    return RefusedMessage(INVALID_REQUEST, reason, request_id, counted="session")
+
+
+def _doubled(request: Request, name: str, stateless: bool) -> RefusedMessage:
+    reason, code, request_id = f"{name} header appears more than once", INVALID_REQUEST, None
+    if stateless and name in ROUTING and request.method == "POST":
+        try:
+            message = parse_request(request.body)
+        except RefusedMessage as refused:
+            refused.counted = "doubled"
+            return refused
+        code, request_id = HEADER_MISMATCH, message.id if isinstance(message, PlainRequest) else None
+    return RefusedMessage(code, reason, request_id, counted="doubled")

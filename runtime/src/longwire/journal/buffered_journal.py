@@ -22,7 +22,7 @@ from typing import Final, Literal, Protocol, TypeAlias
 
 from longwire.counters import RuntimeCounters
 from longwire.journal.journal import EventRecord, Finder, Journal, SessionRecord, StoredSession, StreamRecord
-from longwire.journal.session_changes import FIRST_FENCE, SessionChanges, WaitingChanges
+from longwire.journal.session_changes import FIRST_FENCE, Change, SessionChanges, WaitingChanges
 from longwire.text import shown_id
 
 logger: Final = logging.getLogger(__name__)
@@ -39,6 +39,7 @@ _LONGEST: Final = 20.0  # seconds that the end of a server waits for a store tha
 
 # Why a shared store did not take changes: another server has the session, or there is nothing to change.
 Refusal: TypeAlias = Literal["moved", "missing"]
+_Refused: TypeAlias = Mapping[str, tuple[int, Refusal]]  # by session, with the fence
 
 
 class SessionStore(Protocol):
@@ -49,17 +50,14 @@ class SessionStore(Protocol):
 
     def __str__(self) -> str:
         """Its place, as operators know it."""
-        ...
 
     def write(self, changes: Mapping[str, SessionChanges]) -> Mapping[str, Refusal]:
         """Store changes; returns the sessions whose changes were refused. Called by one thread."""
-        ...
 
     def load(self, session_id: str) -> StoredSession | None: ...
 
     def sentence(self, error: Exception) -> str:
         """The rest of a sentence after "the session store ": what is wrong, and the remedy."""
-        ...
 
     def close(self) -> None: ...
 
@@ -111,11 +109,7 @@ class BufferedJournal(Journal):
         self._change(record.id, lambda changes: changes.save(record, begins=begins))
 
     def touch(self, session_id: str, last_seen: float) -> None:
-        def change(changes: SessionChanges) -> int:
-            changes.last_seen = last_seen
-            return 0
-
-        self._change(session_id, change, urgent=False)
+        self._change(session_id, lambda changes: changes.touch(last_seen), urgent=False)
 
     def forget(self, session_id: str) -> None:
         fence = self._kept.pop(session_id, None) or self._given_up.pop(session_id, None)
@@ -157,9 +151,7 @@ class BufferedJournal(Journal):
             self._kept[session_id] = fence
             self._changes.put(session_id, SessionChanges.whole(fence, session))
 
-    def _change(
-        self, session_id: str, change: Callable[[SessionChanges], int], *, urgent: bool = True
-    ) -> None:
+    def _change(self, session_id: str, change: Change, *, urgent: bool = True) -> None:
         if session_id not in self._kept:  # it has ended, or the journal has given it up
             return
         self._changes.change(session_id, self._kept[session_id], change, urgent=urgent)
@@ -207,13 +199,12 @@ class BufferedJournal(Journal):
         pending = [session.pending for session_id in ids if (session := self._find(session_id)) is not None]
         if not pending:
             return
+        sessions, messages = len(pending), sum(pending)
         logger.warning(
             "%d sessions with %d messages are in memory alone, and would not outlive a restart, until the "
             "session store '%s' takes what it is given",
-            len(pending),
-            sum(pending),
-            self._store,
-            extra={"event": "sessions_at_risk", "sessions": len(pending), "messages": sum(pending)},
+            *(sessions, messages, self._store),
+            extra={"event": "sessions_at_risk", "sessions": sessions, "messages": messages},
         )
         self._tell_later(_SILENCE)
 
@@ -249,31 +240,25 @@ class BufferedJournal(Journal):
         due = self._loop.time() + self._patience
         self._watch = self._loop.call_at(due, self._look, self._settled, due)
 
-    def _refuse(self, session_id: str, fence: int, refusal: Refusal) -> None:
-        if self._kept.get(session_id) != fence:  # another fence is in force by now
-            return
-        try:
-            self.on_refused(session_id, fence, refusal)
-        except Exception:
-            logger.exception("changes that the session store refused could not be handled")
-
-    def _written(
-        self, last: int, error: Exception | None, refused: Mapping[str, tuple[int, Refusal]]
-    ) -> None:
+    def _written(self, last: int, error: Exception | None, refused: _Refused) -> None:
         """Handle the thread's report that all changes up to `last` are written, or can't be."""
         self._settled = max(self._settled, last)
         for session_id, (fence, refusal) in refused.items():
-            self._refuse(session_id, fence, refusal)
+            if self._kept.get(session_id) != fence:  # another fence is in force by now
+                continue
+            try:
+                self.on_refused(session_id, fence, refusal)
+            except Exception:
+                logger.exception("changes that the session store refused could not be handled")
         if error is not None:
             self._failing = True
             reason = self._store.sentence(error)
             self._warn(f"the session store {reason}; until then, sessions would not outlive a restart")
             self._tell_later(_GATHER)
-        elif self._failing:
-            self._failing = False
-            self._warned = -_SILENCE
-            logger.info("the session store '%s' is written again", self._store)
-        if error is None and self._given_up:
+        else:
+            if self._failing:
+                self._failing, self._warned = False, -_SILENCE
+                logger.info("the session store '%s' is written again", self._store)
             self._store_again()
         self._call_back(self._changes.last if self._failing else last)
 
@@ -320,9 +305,8 @@ class BufferedJournal(Journal):
         try:
             return self._store.load(session_id)
         except self._store.failures as error:
-            self._warn(
-                f"session {shown_id(session_id)} can't be read: the store {self._store.sentence(error)}"
-            )
+            sentence = self._store.sentence(error)
+            self._warn(f"session {shown_id(session_id)} can't be read: the store {sentence}")
             return None
 
     def close(self) -> None:
@@ -356,9 +340,7 @@ class BufferedJournal(Journal):
             if error is not None:
                 self._changes.pause(self._retry)
 
-    def _try(
-        self, batch: Mapping[str, SessionChanges]
-    ) -> tuple[Exception | None, Mapping[str, tuple[int, Refusal]]]:
+    def _try(self, batch: Mapping[str, SessionChanges]) -> tuple[Exception | None, _Refused]:
         refused: Mapping[str, Refusal] = {}
         try:
             if batch:

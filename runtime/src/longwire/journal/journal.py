@@ -64,7 +64,6 @@ class InMemory(Protocol):
     @property
     def pending(self) -> int:
         """Messages that its client has not been sent."""
-        ...
 
     def snapshot(self) -> StoredSession: ...
 
@@ -82,11 +81,8 @@ class Journal:
     durable: bool = False  # whether anything outlives the process
 
     def save(self, record: SessionRecord) -> None: ...
-
     def touch(self, session_id: str, last_seen: float) -> None: ...
-
     def forget(self, session_id: str) -> None: ...
-
     def save_stream(self, session_id: str, stream: StreamRecord) -> None: ...
 
     def append(self, session_id: str, event: EventRecord) -> None:

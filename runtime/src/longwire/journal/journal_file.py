@@ -45,29 +45,17 @@ _SCHEMA: Final = f"""
 PRAGMA application_id = {_APPLICATION};
 CREATE TABLE sessions (
     id TEXT PRIMARY KEY,
-    principal TEXT NOT NULL,
-    version TEXT NOT NULL,
-    client TEXT NOT NULL,
-    created REAL NOT NULL,
-    last_seen REAL NOT NULL,
-    initialized INTEGER NOT NULL,
-    state TEXT NOT NULL,
-    next_event INTEGER NOT NULL DEFAULT 1,
-    next_stream INTEGER NOT NULL DEFAULT 1
+    principal TEXT NOT NULL, version TEXT NOT NULL, client TEXT NOT NULL,
+    created REAL NOT NULL, last_seen REAL NOT NULL, initialized INTEGER NOT NULL, state TEXT NOT NULL,
+    next_event INTEGER NOT NULL DEFAULT 1, next_stream INTEGER NOT NULL DEFAULT 1
 ) WITHOUT ROWID;
 CREATE TABLE streams (
-    session TEXT NOT NULL,
-    number INTEGER NOT NULL,
-    request_id TEXT,
-    answered INTEGER NOT NULL,
+    session TEXT NOT NULL, number INTEGER NOT NULL, request_id TEXT, answered INTEGER NOT NULL,
     PRIMARY KEY (session, number)
 ) WITHOUT ROWID;
 CREATE TABLE events (
-    session TEXT NOT NULL,
-    number INTEGER NOT NULL,
-    stream INTEGER NOT NULL,
-    kind TEXT NOT NULL,
-    payload BLOB NOT NULL,
+    session TEXT NOT NULL, number INTEGER NOT NULL,
+    stream INTEGER NOT NULL, kind TEXT NOT NULL, payload BLOB NOT NULL,
     PRIMARY KEY (session, number)
 ) WITHOUT ROWID;
 """
@@ -122,8 +110,7 @@ class JournalFile:
         self.path = path
         self.found: Sequence[SessionRecord] = ()  # those used last at the end
         self._lock = -1
-        self._writer: sqlite3.Connection | None = None
-        self._reader: sqlite3.Connection | None = None
+        self._connections: list[sqlite3.Connection] = []  # to be closed: the writer and the reader
         try:
             self._open(expired)
         except BaseException as error:
@@ -152,7 +139,6 @@ class JournalFile:
     def write(self, changes: Mapping[str, SessionChanges]) -> Mapping[str, Refusal]:
         """Store all changes, or none of them. None is refused: the file is this server's alone."""
         self._check_place()
-        assert self._writer is not None
         with transaction(self._writer):
             removed = sum([self._write(session_id, change) for session_id, change in changes.items()])
         if removed:
@@ -164,24 +150,18 @@ class JournalFile:
         for *row, next_event, next_stream in self._rows(query, session_id):
             streams = "SELECT number, request_id, answered FROM streams WHERE session = ? ORDER BY number"
             events = "SELECT number, stream, kind, payload FROM events WHERE session = ? ORDER BY number"
-            return StoredSession(
-                _record(row),
-                tuple(
-                    StreamRecord(number, None if request is None else json.loads(request), bool(answered))
-                    for number, request, answered in self._rows(streams, session_id)
-                ),
-                tuple(EventRecord(*event) for event in self._rows(events, session_id)),
-                next_event,
-                next_stream,
+            found = tuple(
+                StreamRecord(number, None if request is None else json.loads(request), bool(answered))
+                for number, request, answered in self._rows(streams, session_id)
             )
+            kept = tuple(EventRecord(*event) for event in self._rows(events, session_id))
+            return StoredSession(_record(row), found, kept, next_event, next_stream)
         return None
 
     def close(self) -> None:
         """Close the file, and let another server have it. May be called again."""
-        for connection in (self._reader, self._writer):
-            if connection is not None:
-                connection.close()
-        self._reader = self._writer = None
+        for connection in self._connections:
+            connection.close()
         if self._lock >= 0:
             os.close(self._lock)
             self._lock = -1
@@ -193,8 +173,10 @@ class JournalFile:
         self._take_lock()
         self._inode = os.stat(self.path).st_ino
         self._writer = connect(self.path, _BUSY)
+        self._connections.append(self._writer)
         self._prepare(self._writer)
         self._reader = connect(self.path, _BUSY)
+        self._connections.append(self._reader)
         self._check()
         with transaction(self._writer):
             for (session_id,) in self._rows("SELECT id FROM sessions WHERE last_seen < ?", expired):
@@ -213,10 +195,8 @@ class JournalFile:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             os.close(lock)
-            raise SettingsError(
-                f"the session store '{self.path}' is in use by another server: "
-                "give each server a file of its own"
-            ) from None
+            what = "is in use by another server: give each server a file of its own"
+            raise _refusal(self.path, what) from None
         if self._lock >= 0:
             os.close(self._lock)
         self._lock = lock
@@ -262,7 +242,6 @@ class JournalFile:
 
     def _make_again(self) -> None:
         """Copy all sessions from the deleted file, which stays readable while it is open, to a new one."""
-        assert self._writer is not None
         if not self.path.parent.is_dir():
             raise Misplaced("was deleted with its folder while the server runs: make the folder again")
         try:
@@ -279,11 +258,10 @@ class JournalFile:
             self._inode = os.stat(self.path).st_ino
         except (*FAILURES, SettingsError) as error:
             self.path.unlink(missing_ok=True)  # for another try
-            raise Misplaced(
-                f"was deleted while the server runs and can't be made again ({error}): restart the server"
-            ) from error
+            what = f"was deleted while the server runs and can't be made again ({error}): restart the server"
+            raise Misplaced(what) from error
         # The old connections are closed when nobody uses them any more: another thread may be reading.
-        self._writer, self._reader = writer, connect(self.path, _BUSY)
+        self._writer, self._reader = self._connections = [writer, connect(self.path, _BUSY)]
         logger.warning(
             "the session store '%s' was deleted while the server runs: it is made again, with all sessions",
             self.path,
@@ -294,7 +272,6 @@ class JournalFile:
 
     def _write(self, session_id: str, changes: SessionChanges) -> int:
         """Returns how many things were removed."""
-        assert self._writer is not None
         run, many = self._writer.execute, self._writer.executemany
         removed = 0
         if changes.forgotten:
@@ -319,15 +296,17 @@ class JournalFile:
 
     def _shrink(self) -> None:
         """Give unused pages back to the disk, if there are many."""
-        assert self._writer is not None
         (free,) = self._writer.execute("PRAGMA freelist_count").fetchone()
         if free > _FREE:
             shrink(self._writer)
 
     def _rows(self, query: str, *values: object) -> list[Any]:
-        assert self._reader is not None
         with closing(self._reader.execute(query, values)) as rows:
             return rows.fetchall()
+
+
+def _refusal(path: Path, what: str) -> SettingsError:
+    return SettingsError(f"the session store '{path}' {what}")
 
 
 def check_journal_file(path: Path) -> None:
@@ -338,50 +317,43 @@ def check_journal_file(path: Path) -> None:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except FileNotFoundError:
         if not os.access(path.parent, os.W_OK | os.X_OK):
-            raise SettingsError(
-                f"the session store '{path}' can't be made: its folder can't be written; {_ANOTHER}"
-            ) from None
+            raise _refusal(path, f"can't be made: its folder can't be written; {_ANOTHER}") from None
         return
     except OSError as error:
-        raise SettingsError(
-            f"the session store '{path}' can't be used ({error.strerror}): {_ANOTHER}"
-        ) from None
+        raise _refusal(path, f"can't be used ({error.strerror}): {_ANOTHER}") from None
     try:
         _recognise(path, descriptor)
     except sqlite3.DatabaseError as error:
-        raise SettingsError(
-            f"the session store '{path}' can't be used ({error}): move it away, or {_ANOTHER}"
-        ) from None
+        raise _refusal(path, f"can't be used ({error}): move it away, or {_ANOTHER}") from None
     finally:
         os.close(descriptor)
 
 
 def _check_folder(path: Path) -> None:
     if not path.parent.is_dir():
-        raise SettingsError(f"the session store '{path}' can't be made: create the folder '{path.parent}'")
+        raise _refusal(path, f"can't be made: create the folder '{path.parent}'")
 
 
 def _check_version(path: Path, version: int) -> None:
     if version != _VERSION:
         made = "a newer" if version > _VERSION else "an older"
-        raise SettingsError(
-            f"the session store '{path}' was written by {made} Longwire (tables of version {version}, "
-            f"not {_VERSION}): use that one, move the file away, or {_ANOTHER}"
-        )
+        tables = f"tables of version {version}, not {_VERSION}"
+        what = f"was written by {made} Longwire ({tables}): use that one, move the file away, or {_ANOTHER}"
+        raise _refusal(path, what)
 
 
 def _recognise(path: Path, descriptor: int) -> None:
     """Refuse the file of another program before anything is done to it."""
     found = os.fstat(descriptor)
     if not stat.S_ISREG(found.st_mode):
-        raise SettingsError(f"the session store '{path}' is no regular file: {_ANOTHER}")
+        raise _refusal(path, f"is no regular file: {_ANOTHER}")
     if not found.st_size:
         return
     header = os.pread(descriptor, _HEADER, 0)
     if not header.startswith(_MAGIC):
         raise sqlite3.DatabaseError("file is not a database")
     if int.from_bytes(header[_APPLICATION_AT : _APPLICATION_AT + 4], "big") != _APPLICATION:
-        raise SettingsError(f"the session store '{path}' is a file of another program: {_ANOTHER}")
+        raise _refusal(path, f"is a file of another program: {_ANOTHER}")
     _check_version(path, int.from_bytes(header[_VERSION_AT : _VERSION_AT + 4], "big"))
 
 

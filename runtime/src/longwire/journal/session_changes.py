@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, TypeAlias
 
 from longwire.journal.journal import EventRecord, SessionRecord, StoredSession, StreamRecord
 
@@ -63,6 +63,10 @@ class SessionChanges:
         self.record, self.last_seen = record, record.last_seen
         return self._grow(grown)
 
+    def touch(self, last_seen: float) -> int:
+        self.last_seen = last_seen
+        return 0
+
     def save_stream(self, stream: StreamRecord) -> int:
         grown = 0 if stream.number in self.streams else _ITEM
         self.streams[stream.number] = stream
@@ -104,6 +108,10 @@ class SessionChanges:
         return by
 
 
+# Makes a change, and returns by how many bytes the others have grown.
+Change: TypeAlias = Callable[[SessionChanges], int]
+
+
 class WaitingChanges:
     """The changes of all sessions, which one thread makes and another writes.
 
@@ -129,9 +137,7 @@ class WaitingChanges:
 
     # ---- for the thread that makes them -------------------------------------------------------------
 
-    def change(
-        self, session_id: str, fence: int, change: Callable[[SessionChanges], int], *, urgent: bool
-    ) -> None:
+    def change(self, session_id: str, fence: int, change: Change, *, urgent: bool) -> None:
         with self._changed:
             changes = self._sessions.get(session_id)
             if changes is None:

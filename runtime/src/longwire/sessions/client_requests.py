@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -36,10 +37,10 @@ from longwire.wire.tasks import RunningTasks
 logger: Final = logging.getLogger(__name__)
 
 MOST: Final = 32  # unanswered requests to one client
-_DIGITS: Final = 18  # of the longest number of a request that is read
 
 # Puts a message where the client will read it; `Stream.add` and `EventLog.notify` are such functions.
 Send: TypeAlias = Callable[[bytes, EventKind], None]
+_Params: TypeAlias = Mapping[str, Any] | None
 
 
 @dataclass(slots=True)
@@ -75,7 +76,7 @@ class ClientRequests:
         self,
         send: Send,
         method: str,
-        params: Mapping[str, Any] | None,
+        params: _Params,
         opts: CallOptions | None = None,
         *,
         call: object = None,
@@ -138,7 +139,7 @@ class ClientRequests:
             waiting.outcome.set_exception(MCPError.from_jsonrpc_error(message))
         return True
 
-    def progress(self, params: Mapping[str, Any] | None) -> None:
+    def progress(self, params: _Params) -> None:
         """Give a client's progress notification to the handler whose request it is about, if it wants any."""
         given = params or {}
         waiting = self._waiting.get(token) if isinstance(token := given.get("progressToken"), str) else None
@@ -171,13 +172,11 @@ class ClientRequests:
             waiting.outcome.set_exception(MCPError(CONNECTION_CLOSED, sentence))
 
     def _was_asked(self, request_id: object) -> bool:
-        before, prefix, number = str(request_id).partition(self._prefix)
-        if before or not prefix or not number.isascii() or not number.isdigit() or len(number) > _DIGITS:
-            return False
-        return 0 < int(number) <= self._last
+        found = re.fullmatch(self._prefix + "([0-9]{1,18})", str(request_id))
+        return found is not None and 0 < int(found[1]) <= self._last
 
 
-def _request(request_id: str, method: str, params: Mapping[str, Any] | None, progress: bool) -> bytes:
+def _request(request_id: str, method: str, params: _Params, progress: bool) -> bytes:
     sent = dict(params or {})
     if progress:  # the id is the progress token too
         sent["_meta"] = {**(sent.get("_meta") or {}), "progressToken": request_id}

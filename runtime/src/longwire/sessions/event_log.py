@@ -95,13 +95,19 @@ class EventLog(KeptEvents):
     def attached_streams(self) -> Iterator[Stream]:
         return (stream for stream in self._streams.values() if stream.attached)
 
-    def open_request_stream(self, request_id: str | int) -> Stream:
-        return self._open(request_id)
+    def open_request_stream(self, request_id: str | int | None) -> Stream:
+        """Begin the stream of a request; None: that of a GET."""
+        stream = Stream(self, self._next_stream, request_id)
+        self._next_stream += 1
+        if not self._is_closed:
+            self._streams[stream.number] = stream
+            self._save_stream(stream)
+        return stream
 
     def open_get_stream(self) -> Stream:
         """Begin the stream of a GET. When it is attached, it takes what waits."""
         self._counters.streams_opened += 1
-        return self._open(None)
+        return self.open_request_stream(None)
 
     def resume(self, last_event_id: str) -> Stream | None:
         """Find the stream to continue after an event; None: that is no event of this session.
@@ -158,16 +164,12 @@ class EventLog(KeptEvents):
         """All that a journal should have of the session."""
         events = [*self._waiting.values(), *(e for stream in self._streams.values() for e in stream.events)]
         placing = {event.number for event in self._placing} if self._placing_on is not None else ()
-        return StoredSession(
-            record,
-            tuple(stream.record() for stream in self._streams.values()),
-            tuple(
-                event.record(self._placing_on if event.number in placing else event.stream)
-                for event in sorted(events, key=lambda event: event.number)
-            ),
-            self._next_event,
-            self._next_stream,
+        kept = tuple(
+            event.record(self._placing_on if event.number in placing else event.stream)
+            for event in sorted(events, key=lambda event: event.number)
         )
+        streams = tuple(stream.record() for stream in self._streams.values())
+        return StoredSession(record, streams, kept, self._next_event, self._next_stream)
 
     def _revive_event(self, record: EventRecord) -> None:
         stream = self._streams.get(record.stream)
@@ -254,14 +256,6 @@ class EventLog(KeptEvents):
 
     # Keeping.
 
-    def _open(self, request_id: str | int | None) -> Stream:
-        stream = Stream(self, self._next_stream, request_id)
-        self._next_stream += 1
-        if not self._is_closed:
-            self._streams[stream.number] = stream
-            self._save_stream(stream)
-        return stream
-
     def _keep(self, payload: bytes, kind: EventKind, stream: Stream | None) -> Event:
         event = Event(self._next_event, kind, payload, stream)
         self._next_event += 1
@@ -330,23 +324,20 @@ class EventLog(KeptEvents):
             return
         self._is_placing = True
         try:
-            self._place_batches()
+            while self._waiting and not self._placing and not self._is_closed:
+                gets = (one for one in reversed(self._open_gets) if one.ready and one.has_room)
+                if (stream := next(gets, None)) is None:
+                    break
+                self._placing_on, size = stream, 0
+                for event in self._waiting.values():
+                    self._placing.append(event)
+                    self._store(event, stream)
+                    size += len(event.payload)
+                    if size >= ROOM:
+                        break
+                self._journal.when_stored(partial(self._placed, stream, self._placing))
         finally:
             self._is_placing = False
-
-    def _place_batches(self) -> None:
-        while self._waiting and not self._placing and not self._is_closed:
-            gets = (one for one in reversed(self._open_gets) if one.ready and one.has_room)
-            if (stream := next(gets, None)) is None:
-                return
-            self._placing_on, size = stream, 0
-            for event in self._waiting.values():
-                self._placing.append(event)
-                self._store(event, stream)
-                size += len(event.payload)
-                if size >= ROOM:
-                    break
-            self._journal.when_stored(partial(self._placed, stream, self._placing))
 
     def _placed(self, stream: Stream, batch: list[Event]) -> None:
         self._placing, self._placing_on = [], None

@@ -10,7 +10,8 @@ import math
 import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Final
+from itertools import islice, takewhile
+from typing import Any, Final, TypeAlias
 
 from longwire.contract.envelopes import NotifyOutcome
 from longwire.counters import RuntimeCounters
@@ -23,8 +24,7 @@ from longwire.wire.messages import RefusedMessage
 
 SLICE: Final = 100  # sessions that one sweep looks at: about a millisecond, more if they have streams
 LOOK_AGAIN: Final = 0.1  # seconds after which sessions that were all busy are looked at again
-
-
+_Answer: TypeAlias = Callable[[NotifyOutcome], None]
 _BUSY_SECONDS: Final = 5.0  # until a client should try again, where all sessions have calls
 
 
@@ -32,8 +32,8 @@ class SessionsFull(RefusedMessage):
     """There is no room for a session, and none that may end for it."""
 
     def __init__(self, reason: str, status: int, seconds: float) -> None:
-        super().__init__(BUSY, reason)
-        self.status = status  # of HTTP: 429 where the limit is the principal's own
+        """`status` is 429 where the limit is the principal's own."""
+        super().__init__(BUSY, reason, status=status)
         self.seconds = seconds  # until a client should try again
 
 
@@ -140,14 +140,10 @@ class Sessions:
             return "delivered"
         return next(("delivered" if session.open_gets else "queued" for session in found), "unknown")
 
-    async def notify_and_answer(
-        self, session_id: str | None, payloads: list[bytes], answer: Callable[[NotifyOutcome], None]
-    ) -> None:
+    async def notify_and_answer(self, session_id: str | None, payloads: list[bytes], answer: _Answer) -> None:
         self.answer_stored(session_id, await self.notify(session_id, payloads), answer)
 
-    def answer_stored(
-        self, session_id: str | None, outcome: NotifyOutcome, answer: Callable[[NotifyOutcome], None]
-    ) -> None:
+    def answer_stored(self, session_id: str | None, outcome: NotifyOutcome, answer: _Answer) -> None:
         """Answer once the notifications are stored (many are at once), or `send_timeout` is over."""
 
         def stored() -> None:
@@ -168,12 +164,8 @@ class Sessions:
     def sweep(self) -> float:
         """End some of the expired sessions; returns the clock's time at which to sweep again."""
         now = self.clock()
-        looked_at: list[Session] = []
-        for session in self._by_id.values():
-            if len(looked_at) == SLICE or session.last_seen + self.limits.idle_timeout > now:
-                break
-            looked_at.append(session)
-        for session in looked_at:
+        longest_unused = list(islice(self._by_id.values(), SLICE))
+        for session in takewhile(lambda session: self._deadline(session) <= now, longest_unused):
             if session.busy:
                 session.touch()  # looked at again when it would expire next
             else:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
-from typing import Final
+from typing import Final, TypeAlias
 
 from mcp.shared.exceptions import MCPError
 from mcp_types import INTERNAL_ERROR
@@ -17,6 +17,7 @@ from longwire.sessions.event_log import EventLog
 from longwire.sessions.session import Session
 from longwire.sessions.streams import Stream
 
+_Register: TypeAlias = Callable[[Callable[[], None]], object]
 _SLICE: Final = 100  # sessions that are told before others have a turn
 TOO_MUCH: Final = "the call has sent more messages than its client takes, and was ended"
 _STORE: Final = (
@@ -57,7 +58,7 @@ async def tell(
     for count, session in enumerate(sessions, 1):
         if number is not None and session.notified >= number:
             continue
-        journal = session.journal
+        journal = session.home.journal
         for payload in payloads:
             while (journal.is_behind or session.log.is_storing) and await _before(end, journal.when_stored):
                 pass
@@ -72,9 +73,7 @@ async def tell(
             await _before(end, loop.call_soon)
 
 
-def call_within(
-    patience: float, register: Callable[[Callable[[], None]], object], callback: Callable[[], None]
-) -> None:
+def call_within(patience: float, register: _Register, callback: Callable[[], None]) -> None:
     """Have a function called once: as the callback that is registered, or after so many seconds."""
     is_open = True
 
@@ -89,7 +88,7 @@ def call_within(
     register(call)
 
 
-async def _before(end: float, register: Callable[[Callable[[], None]], object]) -> bool:
+async def _before(end: float, register: _Register) -> bool:
     """Wait for a callback, or until `end` by the loop's clock; False: that is over already."""
     loop = asyncio.get_running_loop()
     if loop.time() >= end:

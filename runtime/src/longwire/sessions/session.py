@@ -28,12 +28,10 @@ class OpenCall(Protocol):
 
     def cancel(self, reason: str) -> None:
         """Stop it without an answer, because its session ended."""
-        ...
 
     @property
     def is_attended(self) -> bool:
         """Whether a client is connected that waits for its answer."""
-        ...
 
 
 class Home(Protocol):
@@ -55,7 +53,7 @@ class Session:
     """The session of a client that made the handshake. Small while nothing happens: there may be 10,000."""
 
     def __init__(self, home: Home, session_id: str, principal: str, version: str, client: bytes) -> None:
-        self._home = home
+        self.home = home
         self.id = session_id
         self.principal = principal  # the key of who began it
         self.version = version
@@ -82,7 +80,7 @@ class Session:
     def log(self) -> EventLog:
         """Its events and streams, made when first needed."""
         if self._log is None:
-            home = self._home
+            home = self.home
             self._log = EventLog(self.id, home.journal, home.limits, home.counters)
             if self.ended is not None:
                 self._log.close()
@@ -92,7 +90,7 @@ class Session:
     def client_requests(self) -> ClientRequests:
         """The requests that the server sends to the client, made when first needed."""
         if self._client_requests is None:
-            home = self._home
+            home = self.home
             capabilities = self.client.get("capabilities") or {}
             self._client_requests = ClientRequests(home.limits, home.counters, capabilities)
             if self.ended is not None:
@@ -113,18 +111,9 @@ class Session:
         return self._log.open_gets if self._log is not None else 0
 
     @property
-    def journal(self) -> Journal:
-        return self._home.journal
-
-    @property
-    def patience(self) -> float:
-        """Seconds that those who send messages may be held up."""
-        return self._home.limits.send_timeout
-
-    @property
     def at_risk(self) -> bool:
         """Whether it would not outlive a restart as it is, because it can't be stored for now."""
-        return self._home.journal.at_risk(self.id)
+        return self.home.journal.at_risk(self.id)
 
     def attached_streams(self) -> Iterator[Stream]:
         return iter(()) if self._log is None else self._log.attached_streams()
@@ -132,11 +121,11 @@ class Session:
     # Use.
 
     def touch(self) -> None:
-        self._home.note_use(self)
-        journal = self._home.journal
-        if journal.durable and self.last_seen - self._saved_use > self._home.limits.idle_timeout / 100:
+        self.home.note_use(self)
+        journal = self.home.journal
+        if journal.durable and self.last_seen - self._saved_use > self.home.limits.idle_timeout / 100:
             self._saved_use = self.last_seen
-            journal.touch(self.id, self.last_seen + self._home.epoch)
+            journal.touch(self.id, self.last_seen + self.home.epoch)
 
     @property
     def busy(self) -> bool:
@@ -154,12 +143,8 @@ class Session:
 
     def begin_call(self, request_id: str | int, call: OpenCall) -> bool:
         """Note a call as in flight; False: one with this id is already."""
-        if self._calls is None:
-            self._calls = {}
-        if request_id in self._calls:
-            return False
-        self._calls[request_id] = call
-        return True
+        self._calls = self._calls or {}
+        return self._calls.setdefault(request_id, call) is call
 
     def find_call(self, request_id: str | int) -> OpenCall | None:
         """The call in flight with this id; "7" is not the same as 7."""
@@ -172,14 +157,11 @@ class Session:
             return
         if not self._calls:
             self._calls = None  # a dict that was filled keeps its size
-            self._home.note_calm()
+            self.home.note_calm()
         if self._client_requests is not None:
             self._client_requests.end_call(call)
         if self.ended is None:
             self.touch()
-
-    def running_calls(self) -> Iterator[OpenCall]:
-        return iter(list(self._calls.values()) if self._calls else ())
 
     # What was agreed.
 
@@ -190,13 +172,10 @@ class Session:
 
     def set_state(self, name: str, value: Any) -> None:
         """Set a value that outlives a restart; None removes it."""
-        state = dict(self._state or {})
+        state = {**self.state, name: value}
         if value is None:
-            state.pop(name, None)
-        else:
-            state[name] = value
-        self._state = state or None
-        self.save()
+            del state[name]
+        self.replace_state(state)
 
     def replace_state(self, state: Mapping[str, Any]) -> None:
         if state != self.state:
@@ -209,7 +188,7 @@ class Session:
             self.save()
 
     def save(self) -> None:
-        journal = self._home.journal
+        journal = self.home.journal
         if journal.durable and self.ended is None:
             self._saves += 1
             journal.save(self.record())
@@ -218,7 +197,7 @@ class Session:
     def when_saved(self, callback: Callable[[], None]) -> None:
         """Call back when the journal has what is known of the session; at once if it has."""
         if self._saves:
-            self._home.journal.when_stored(callback)
+            self.home.journal.when_stored(callback)
         else:
             callback()
 
@@ -226,7 +205,7 @@ class Session:
         self._saves -= 1
 
     def record(self) -> SessionRecord:
-        epoch = self._home.epoch
+        epoch = self.home.epoch
         return SessionRecord(
             id=self.id,
             principal=self.principal,
@@ -256,18 +235,17 @@ class Session:
 
         False: they can't be read, and without them the session can't go on.
         """
-        found = self._home.journal.load(self.id)
-        if found is None:
-            self.stored = False
-            return False
-        self.revive(found)
-        return True
+        found = self.home.journal.load(self.id)
+        self.stored = False
+        if found is not None:
+            self.revive(found)
+        return found is not None
 
     def revive(self, found: StoredSession) -> None:
         self.stored = False
-        self._home.counters.sessions_resumed += 1
+        self.home.counters.sessions_resumed += 1
         for stream in self.log.revive(found):
-            self._home.counters.calls_lost += 1
+            self.home.counters.calls_lost += 1
             error = {"code": INTERNAL_ERROR, "message": LOST_CALL}
             stream.add(compact({"jsonrpc": "2.0", "id": stream.request_id, "error": error}), "reply")
 
@@ -298,8 +276,8 @@ class Session:
         if self.ended is not None:
             return
         self.ended = reason
-        self._home.note_end(self, reason)
-        for call in self.running_calls():
+        self.home.note_end(self, reason)
+        for call in list((self._calls or {}).values()):
             call.cancel(f"the session was {reason}")
         if self._client_requests is not None:
             self._client_requests.end()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from dataclasses import dataclass
 from functools import partial
 from operator import attrgetter
 from typing import Final, Protocol
@@ -25,17 +26,15 @@ _EVENT_ID: Final = re.compile(r"([1-9][0-9]{0,17})-(0|[1-9][0-9]{0,17})", re.ASC
 _BY_NUMBER: Final = attrgetter("number")
 
 
+@dataclass(slots=True, eq=False)
 class Event:
     """A message of a session, or an id without one."""
 
-    __slots__ = ("kind", "number", "payload", "sent", "stream")
-
-    def __init__(self, number: int, kind: EventKind, payload: bytes, stream: Stream | None) -> None:
-        self.number = number
-        self.kind = kind
-        self.payload = payload
-        self.stream = stream  # None: it waits for a GET
-        self.sent = False  # it was written to a client at least once
+    number: int
+    kind: EventKind
+    payload: bytes
+    stream: Stream | None  # None: it waits for a GET
+    sent: bool = False  # it was written to a client at least once
 
     @property
     def is_message(self) -> bool:

@@ -10,7 +10,7 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable
-from typing import Final, cast
+from typing import Final, Literal, cast
 
 import anyio
 from mcp.shared.message import SessionMessage
@@ -51,8 +51,7 @@ class LineConnection(asyncio.Protocol):
         self._writable = asyncio.Event()
         self._writable.set()
         self._ended = self._gone = self._served = self._waiting = self._paused = False
-        self._read_timer: asyncio.TimerHandle | None = None
-        self._write_timer: asyncio.TimerHandle | None = None
+        self._timers: dict[Literal["read", "write"], asyncio.TimerHandle] = {}
         self._transport: asyncio.Transport
 
     # ---- called by the event loop -----------------------------------------------------------
@@ -78,19 +77,19 @@ class LineConnection(asyncio.Protocol):
         self._serving.accounts.leave(self._handshake.client)
         self._backlog.clear()
         self._writable.set()
-        self._stop_timers()
+        self._stop_timing("read", "write")
         self._scope.cancel()
         if self._served:
             self._over()
 
     def pause_writing(self) -> None:
         self._writable.clear()
-        self._write_timer = self._loop.call_later(self._limits.write_timeout, self._drop)
+        self._timers["write"] = self._loop.call_later(self._limits.write_timeout, self._drop)
         self._regulate()
 
     def resume_writing(self) -> None:
         self._writable.set()
-        self._stop_timers()
+        self._stop_timing("read", "write")
         self._pump()  # which times a message that is incomplete
 
     # ---- from the first message to the last answer ------------------------------------------
@@ -101,18 +100,17 @@ class LineConnection(asyncio.Protocol):
             with self._scope:
                 await serve_messages(self._serving, self._inbox, outbox, self._handshake)
         except Exception:  # other clients go on
-            logger.exception(
-                "a connection failed", extra={"event": "connection_failed", "client": self._handshake.client}
-            )
+            fields = {"event": "connection_failed", "client": self._handshake.client}
+            logger.exception("a connection failed", extra=fields)
         finally:
             self._ended = self._served = True
-            self._stop_timers()
+            self._stop_timing("read", "write")
             self._transport.close()
             self._tasks.cancel()
             if self._gone:
                 self._over()
             else:  # the last answers may still have to be written
-                self._write_timer = self._loop.call_later(self._limits.write_timeout, self._drop)
+                self._timers["write"] = self._loop.call_later(self._limits.write_timeout, self._drop)
 
     def _over(self) -> None:
         self._serving.presence.left(self)
@@ -153,16 +151,14 @@ class LineConnection(asyncio.Protocol):
         self._transport.abort()
 
     def _too_slow(self) -> None:
-        self._read_timer = None
         said = f"the message took more than {self._limits.read_timeout:g} seconds"
         self._write(RefusedMessage(INVALID_REQUEST, said).payload)
         self.finish()
 
-    def _stop_timers(self) -> None:
-        self._stop_reading_timer()
-        if self._write_timer is not None:
-            self._write_timer.cancel()
-            self._write_timer = None
+    def _stop_timing(self, *whats: Literal["read", "write"]) -> None:
+        for what in whats:
+            if (timer := self._timers.pop(what, None)) is not None:
+                timer.cancel()
 
     # ---- reading ----------------------------------------------------------------------------
 
@@ -170,7 +166,7 @@ class LineConnection(asyncio.Protocol):
         if self._ended:
             return
         if frames:  # what has begun now is another message
-            self._stop_reading_timer()
+            self._stop_timing("read")
         self._backlog.extend(frames)
         self._pump()
 
@@ -207,8 +203,7 @@ class LineConnection(asyncio.Protocol):
         except RefusedMessage as refused:
             self._write(refused.payload)
             return
-        if isinstance(message, JSONRPCRequest) and message.method == HANDSHAKE:
-            self._handshake.pending += 1
+        self._handshake.pending += isinstance(message, JSONRPCRequest) and message.method == HANDSHAKE
         self._inbox.put(noted)
 
     async def _wait_for_room(self) -> None:
@@ -226,15 +221,10 @@ class LineConnection(asyncio.Protocol):
             if not self._transport.is_closing():
                 (self._transport.pause_reading if pause else self._transport.resume_reading)()
         incomplete = self._framing.waiting and not pause
-        if incomplete and self._read_timer is None:
-            self._read_timer = self._loop.call_later(self._limits.read_timeout, self._too_slow)
-        elif not incomplete:
-            self._stop_reading_timer()
-
-    def _stop_reading_timer(self) -> None:
-        if self._read_timer is not None:
-            self._read_timer.cancel()
-            self._read_timer = None
+        if not incomplete:
+            self._stop_timing("read")
+        elif "read" not in self._timers:
+            self._timers["read"] = self._loop.call_later(self._limits.read_timeout, self._too_slow)
 
     # ---- writing ----------------------------------------------------------------------------
 

@@ -15,7 +15,7 @@ import stat
 import struct
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -141,8 +141,7 @@ def check_socket_path(path: Path) -> None:
         raise SettingsError(
             f"the socket path {str(path)!r} has a zero byte, as no file's name has: leave it out"
         )
-    length = len(os.fsencode(path))
-    if length > LONGEST_PATH:
+    if (length := len(os.fsencode(path))) > LONGEST_PATH:
         raise SettingsError(
             f"the socket path '{path}' has {length} bytes, {LONGEST_PATH} are the most: shorten it"
         )
@@ -203,10 +202,7 @@ def _open_folder(folder: Path) -> int:
 
 def _make_room(path: Path) -> None:
     """Remove what a dead server left behind."""
-    if not os.path.lexists(path):
-        return
-    if _is_no_socket(path):
-        raise SettingsError(f"'{path}' exists and is no socket: choose another path")
+    check_socket_path(path)
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
         probe.setblocking(False)
         try:
@@ -246,9 +242,6 @@ def _bound(path: Path) -> socket.socket:
 
 def _remove(path: Path, ours: os.stat_result) -> None:
     """Remove the file unless it is another server's by now."""
-    try:
-        found = os.lstat(path)
-        if (found.st_dev, found.st_ino) == (ours.st_dev, ours.st_ino):
+    with suppress(OSError):
+        if os.path.samestat(os.lstat(path), ours):
             path.unlink()
-    except OSError:
-        pass

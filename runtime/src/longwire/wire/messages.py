@@ -17,7 +17,8 @@ from mcp.shared.dispatcher import as_request_id
 from pydantic import BaseModel, ValidationError
 
 from longwire.foreign_json import has_longer_number, has_more_values, members, parse_strictly
-from longwire.wire.replies import error_payload
+from longwire.wire.http.request import Answer, HeaderList
+from longwire.wire.replies import JSON, error_payload
 
 LONGEST_METHOD: Final = 256  # characters
 LONGEST_ID: Final = 1024  # characters
@@ -102,19 +103,30 @@ _FIRST: Final = re.compile(rb"\s*\{(?:%b,)*%b," % (_SHORT, _ID))
 _LAST: Final = re.compile(rb"\},(?:%b,)*%b(?:,%b)*\}\s*$" % (_SHORT, _ID, _SHORT))  # behind the params
 
 
+@dataclass(eq=False)
 class RefusedMessage(ValueError):
-    """A text that is no message: the error to answer it with."""
+    """A message that is refused, or a text that is none: the error to answer it with, and how over HTTP."""
 
-    def __init__(self, code: int, reason: str, request_id: types.RequestId | None = None) -> None:
-        super().__init__(reason)
-        self.code = code
-        self.reason = reason
-        self.request_id = request_id
+    code: int
+    reason: str
+    request_id: types.RequestId | None = None
+    status: int = 400
+    counted: str = "body"  # the reason, for counters; empty where it is not counted
+    data: Any = None
+    headers: HeaderList = ()
+
+    def __post_init__(self) -> None:
+        super().__init__(self.reason)
 
     @property
     def payload(self) -> bytes:
         """The error as it is sent; without an id it answers something that had none to read."""
-        return error_payload(self.request_id, self.code, self.reason)
+        return error_payload(self.request_id, self.code, self.reason, self.data)
+
+    @property
+    def answer(self) -> Answer:
+        """The same over HTTP."""
+        return self.status, self.payload, JSON, self.headers
 
 
 def parse(text: bytes) -> Message:
@@ -131,7 +143,10 @@ class PlainRequest:
     params: dict[str, Any] | None
 
 
-def parse_request(text: bytes) -> PlainRequest | Message:
+Incoming: TypeAlias = PlainRequest | Message
+
+
+def parse_request(text: bytes) -> Incoming:
     """The message in a text, as parse() has it; a request that is as it should be is a plain one."""
     document = _document(text)
     if (
@@ -207,6 +222,7 @@ def _message(document: dict[str, Any]) -> Message:
     # The keys decide what it is, not which model happens to fit: a request whose id is null would pass
     # as a notification and never be answered.
     kind: type[BaseModel]
+    request_id = as_request_id(document.get("id"))
     if "method" in document:
         kind = types.JSONRPCRequest if "id" in document else types.JSONRPCNotification
     elif "result" in document:
@@ -214,18 +230,14 @@ def _message(document: dict[str, Any]) -> Message:
     elif "error" in document:
         kind = types.JSONRPCError
     else:
-        raise RefusedMessage(
-            types.INVALID_REQUEST, "the message has no 'method'", as_request_id(document.get("id"))
-        )
+        raise RefusedMessage(types.INVALID_REQUEST, "the message has no 'method'", request_id)
     try:
         message = kind.model_validate(document, by_name=False)
     except ValidationError as error:
         wrong = error.errors(include_url=False, include_input=False)[0]
         field = str(wrong["loc"][0]) if wrong["loc"] else "message"
-        raise RefusedMessage(
-            types.INVALID_REQUEST,
-            f"the message's '{field}' is wrong or missing: {_WRONG.get(field, wrong['msg'])}",
-            as_request_id(document.get("id")) if "method" in document else None,
-        ) from None
+        reason = f"the message's '{field}' is wrong or missing: {_WRONG.get(field, wrong['msg'])}"
+        request_id = request_id if "method" in document else None
+        raise RefusedMessage(types.INVALID_REQUEST, reason, request_id) from None
     assert isinstance(message, Message)
     return message

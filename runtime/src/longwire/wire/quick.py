@@ -14,17 +14,12 @@ from typing import Any, Final, TypeAlias
 import pydantic_core
 from mcp.server.lowlevel import Server
 from mcp.shared.inbound import InboundLadderRejection, classify_inbound_request
-from mcp_types import (
-    PROTOCOL_VERSION_META_KEY,
-    SERVER_INFO_META_KEY,
-    JSONRPCRequest,
-    RequestId,
-)
+from mcp_types import PROTOCOL_VERSION_META_KEY, SERVER_INFO_META_KEY, JSONRPCRequest, RequestId
 from mcp_types import methods as protocol
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from longwire.product.results import answer, to_text
-from longwire.wire.messages import Message, PlainRequest
+from longwire.wire.messages import Incoming, PlainRequest
 from longwire.wire.serving import Handshake
 
 logger: Final = logging.getLogger(__name__)
@@ -52,20 +47,15 @@ class QuickAnswers:
         self._empty: dict[str, dict[str, Any]] = {}  # results by protocol version
 
     def answer(
-        self,
-        message: Message | PlainRequest,
-        handshake: Handshake,
-        in_flight: Container[RequestId] = frozenset(),
+        self, message: Incoming, handshake: Handshake, in_flight: Container[RequestId] = frozenset()
     ) -> bytes | None:
         """The whole reply to a message, or None if the SDK has to answer it.
 
         `in_flight` has the ids of the unanswered requests on the same connection.
         """
-        if (
-            not isinstance(message, JSONRPCRequest | PlainRequest)
-            or message.method != _CALL
-            or handshake.pending
-        ):
+        if not isinstance(message, JSONRPCRequest | PlainRequest):
+            return None
+        if message.method != _CALL or handshake.pending:
             return None
         try:
             params = message.params or {}

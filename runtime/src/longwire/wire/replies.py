@@ -82,7 +82,6 @@ def refuse(
     message: str,
     request_id: RequestId | None = None,
     *,
-    data: Any = None,
     headers: HeaderList = (),
 ) -> None:
-    responder.answer(status, error_payload(request_id, code, message, data), JSON, headers)
+    responder.answer(status, error_payload(request_id, code, message), JSON, headers)

@@ -7,7 +7,6 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from anyio.streams.memory import MemoryObjectReceiveStream
 from mcp.server.connection import Connection
 from mcp.server.lowlevel import Server
 from mcp.server.runner import (
@@ -21,7 +20,6 @@ from mcp.shared.dispatcher import DispatchContext
 from mcp.shared.exceptions import MCPError
 from mcp.shared.inbound import InboundLadderRejection, classify_inbound_request
 from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
-from mcp.shared.message import SessionMessage
 from mcp.shared.transport_context import TransportContext
 from mcp_types import PROTOCOL_VERSION_META_KEY, ErrorData, RequestId
 from mcp_types.version import LATEST_HANDSHAKE_VERSION
@@ -31,7 +29,7 @@ from longwire.principals.limits import CONNECTION
 from longwire.principals.principal import Principal
 from longwire.settings import WireLimits
 from longwire.wire.http.turns import Turns
-from longwire.wire.messages import Message, PlainRequest
+from longwire.wire.messages import Incoming
 from longwire.wire.streams import Inbox, Outbox
 
 if TYPE_CHECKING:
@@ -53,10 +51,7 @@ class QuickAnswerer(Protocol):
     """Answers some requests without the SDK."""
 
     def answer(
-        self,
-        message: Message | PlainRequest,
-        handshake: Handshake,
-        in_flight: Container[RequestId] = (),
+        self, message: Incoming, handshake: Handshake, in_flight: Container[RequestId] = ()
     ) -> bytes | None:
         """The whole reply, or None if the SDK has to answer."""
         return None
@@ -121,7 +116,7 @@ async def serve_messages(serving: Serving, read: Inbox, write: Outbox, handshake
     CONNECTION.set(handshake.client)
     try:
         if serving.bare:
-            await _serve_any(serving, read.stream, write, handshake)
+            await _serve_any(serving, read, write, handshake)
         else:
             await serve_dual_era_loop(
                 serving.server, read.stream, write, lifespan_state=serving.lifespan_state
@@ -130,19 +125,14 @@ async def serve_messages(serving: Serving, read: Inbox, write: Outbox, handshake
         read.close()
 
 
-async def _serve_any(
-    serving: Serving,
-    read: MemoryObjectReceiveStream[SessionMessage | Exception],
-    write: Outbox,
-    handshake: Handshake,
-) -> None:
+async def _serve_any(serving: Serving, read: Inbox, write: Outbox, handshake: Handshake) -> None:
     """Serve every request by what it says itself: after a handshake, with an envelope, or without either.
 
     The SDK's own loop decides on the first request and refuses the other kinds from then on. A line typed by
     hand has neither.
     """
     dispatcher: JSONRPCDispatcher[TransportContext] = JSONRPCDispatcher(
-        read,
+        read.stream,
         write,
         # A client may send more before the handshake was answered: that waits for it.
         inline_methods=frozenset({HANDSHAKE}),

@@ -27,7 +27,7 @@ from longwire.principals.principal import Holders, Principal
 from longwire.settings import WireLimits
 from longwire.wire.http.answers import TEXT
 from longwire.wire.http.request import Handler, HeaderList, Request, Responder
-from longwire.wire.http.routes import answer_text, body_problem, for_methods, refuse
+from longwire.wire.http.routes import answer_text, body_problem, for_methods
 from longwire.wire.messages import Message, RefusedMessage, encode, parse
 from longwire.wire.serving import HANDSHAKE, Handshake, Serving, serve_messages
 from longwire.wire.streams import Inbox, InFlight, Outbox
@@ -160,7 +160,10 @@ class SseStreams:
         return {self._path: for_methods(streams, handle), self._messages: for_methods(("POST",), handle)}
 
     def handle(self, request: Request, responder: Responder) -> None:
-        (self._begin if request.method == "GET" else self._posted)(request, responder)
+        try:
+            (self._begin if request.method == "GET" else self._posted)(request, responder)
+        except RefusedMessage as refused:
+            responder.answer(*refused.answer)
 
     def end_gone(self, gone: Holders) -> None:
         """End the streams of principals whose tokens are no longer valid."""
@@ -229,17 +232,12 @@ class SseStreams:
     def _posted(self, request: Request, responder: Responder) -> None:
         if (problem := body_problem(request.headers)) is not None:  # or a page could send it unasked
             self._serving.access.refused["type"] += 1
-            refuse(responder, RefusedMessage(INVALID_REQUEST, problem), 415)
-            return
+            raise RefusedMessage(INVALID_REQUEST, problem, status=415)
         named = self._session_of(request)
         if named is None and self._bare is not None:
             self._bare(request, responder)
             return
-        try:
-            message = parse(request.body)
-        except RefusedMessage as refused:
-            refuse(responder, refused)
-            return
+        message = parse(request.body)
         stream = self._open.get(_canonical(named)) if named is not None else None
         # A principal that may do other things by now has to open another stream.
         if stream is None or stream.owner != _proven(request.principal):
@@ -282,32 +280,26 @@ class SseStreams:
         request = message if isinstance(message, JSONRPCRequest) else None
         quick = self._serving.quick.answer(message, stream.handshake, stream.in_flight)
         if quick is not None and stream.offer(quick):
-            _accept(responder)
+            responder.answer(202, b"Accepted", TEXT)
             return
         most = self._limits.max_in_flight
         if self._bare is not None and max(len(stream.in_flight), len(stream.inbox)) >= most:
             reason = f"{most} requests of this client are in flight, which is the most: wait for one"
-            refuse(responder, RefusedMessage(BUSY, reason, request.id if request else None), 429, _LATER)
-            return
+            raise RefusedMessage(BUSY, reason, request.id if request else None, 429, headers=_LATER)
         try:
             noted = stream.in_flight.noted(message)
         except RefusedMessage as refused:
             if self._bare is not None:
-                refuse(responder, refused)
-                return
+                raise
             stream.tasks.spawn(_tell(stream, refused))
         else:
             stream.handshake.pending += request is not None and request.method == HANDSHAKE
             stream.inbox.put(noted)
-        _accept(responder)
+        responder.answer(202, b"Accepted", TEXT)
 
 
 def _proven(principal: Principal) -> Principal | None:
     return principal if principal.has_token else None
-
-
-def _accept(responder: Responder) -> None:
-    responder.answer(202, b"Accepted", TEXT)
 
 
 async def _tell(stream: _Stream, refused: RefusedMessage) -> None:

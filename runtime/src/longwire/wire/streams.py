@@ -10,7 +10,6 @@ import math
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import replace
-from types import TracebackType
 
 import anyio
 from mcp.shared.dispatcher import coerce_request_id
@@ -31,11 +30,8 @@ class InFlight:
         return len(self._ids)
 
     def __contains__(self, request_id: object) -> bool:
-        return (
-            bool(self._ids)
-            and isinstance(request_id, int | str)
-            and coerce_request_id(request_id) in self._ids
-        )
+        ids = self._ids
+        return bool(ids) and isinstance(request_id, int | str) and coerce_request_id(request_id) in ids
 
     def begin(self, request_id: RequestId) -> None:
         """Note a request; RefusedMessage if one with its id is still unanswered.
@@ -123,7 +119,5 @@ class Outbox:
     async def __aenter__(self) -> Outbox:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.aclose()

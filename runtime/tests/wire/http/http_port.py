@@ -5,17 +5,17 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections import Counter
-from collections.abc import AsyncIterator, Container
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Container
+from contextlib import asynccontextmanager, suppress
 from typing import NamedTuple
 
 from longwire.settings import WireLimits
-from longwire.wire.http.request import Request, Responder
+from longwire.wire.http.port import Port
+from longwire.wire.http.request import Handler, Request, Responder
 from longwire.wire.http.server import HttpEndpoint, serve_http
 from longwire.wire.listeners import Address
 
 LOCAL = Address("127.0.0.1", 0)
-SECONDS = 20.0  # for what should take an instant; only a broken server takes longer
 GET = b"GET /%s HTTP/1.1\r\nHost: a\r\n\r\n"
 POST = b"POST /%s HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{}"
 
@@ -42,6 +42,12 @@ class Pages:
         else:
             responder.answer(200, request.path.encode(), b"text/plain")
         self.asked.set()
+
+    async def until(self, come: Callable[[], object]) -> None:
+        """Wait until enough requests have come."""
+        while not come():
+            self.asked.clear()
+            await self.asked.wait()
 
     def _left(self) -> None:
         self.gone += 1
@@ -82,15 +88,10 @@ class Wire:
     async def rest(self) -> bytes:
         """All that comes until the server closes; nothing more if it drops the connection."""
         found = b""
-        try:
+        with suppress(ConnectionError):
             while data := await self.reader.read(1 << 16):
                 found += data
-        except ConnectionError:
-            pass
         return found
-
-    def close(self) -> None:
-        self.writer.close()
 
 
 class Ground:
@@ -104,18 +105,14 @@ class Ground:
     async def connect(self, tls: ssl.SSLContext | None = None, address: str | None = None) -> Wire:
         found = self.endpoint.address
         local = None if address is None else (address, 0)
-        name = None if tls is None else "localhost"
-        wire = Wire(
-            *await asyncio.open_connection(
-                found.host, found.port, ssl=tls, server_hostname=name, local_addr=local
-            )
-        )
-        self._wires.append(wire)
-        return wire
+        options = {} if tls is None else {"ssl": tls, "server_hostname": "localhost"}
+        streams = await asyncio.open_connection(found.host, found.port, local_addr=local, **options)
+        self._wires.append(Wire(*streams))
+        return self._wires[-1]
 
     def close(self) -> None:
         for wire in self._wires:
-            wire.close()
+            wire.writer.close()
 
 
 @asynccontextmanager
@@ -124,11 +121,12 @@ async def ground(
     tls: ssl.SSLContext | None = None,
     proxies: Container[str] = (),
     refused: Counter[str] | None = None,
+    handler: Handler | None = None,
 ) -> AsyncIterator[Ground]:
-    """Serve the pages until the block ends; `refused` counts requests that the port refuses."""
-    pages = Pages()
-    limits = limits or WireLimits()
-    async with serve_http(pages, LOCAL, limits, tls=tls, proxies=proxies, refused=refused) as endpoint:
+    """Serve a handler, or else the pages, until the block ends; `refused` counts what the port refuses."""
+    pages, limits = Pages(), limits or WireLimits()
+    port = Port(handler or pages, limits, proxies=proxies, refused=refused)
+    async with serve_http(port, LOCAL, tls=tls) as endpoint:
         made = Ground(pages, endpoint)
         try:
             yield made

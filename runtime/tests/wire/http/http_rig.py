@@ -11,6 +11,7 @@ from longwire.wire.http.request import Request, Responder
 
 GET = b"GET /%b HTTP/1.1\r\nhost: a\r\n\r\n"
 POST = b"POST /%b HTTP/1.1\r\nhost: a\r\ncontent-length: %d\r\n\r\n%b"
+NEW = b"GET / HTTP/1.1\r\nhost: a\r\n%b\r\n"
 OLD = b"GET / HTTP/1.0\r\n%b\r\n"
 LIMITS = WireLimits(max_message=1000)
 

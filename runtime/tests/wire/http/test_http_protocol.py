@@ -7,7 +7,8 @@ import json
 import socket
 import struct
 from collections import Counter
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
+from contextvars import ContextVar
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,8 @@ from http_port import GET, POST, Ground, Wire, ground
 
 from longwire.principals.limits import BUSY
 from longwire.settings import WireLimits
+from longwire.wire.http.port import Port
+from longwire.wire.http.request import Request, Responder
 from longwire.wire.http.server import serve_http
 from longwire.wire.listeners import BACKLOG, Address, bind
 
@@ -28,9 +31,7 @@ async def busy(at: Ground, number: int) -> list[Wire]:
     wires = [await at.connect() for _ in range(number)]
     for wire in wires:
         wire.send(POST % b"wait")
-    while len(at.pages.waiting) < number:
-        at.pages.asked.clear()
-        await at.pages.asked.wait()
+    await at.pages.until(lambda: len(at.pages.waiting) >= number)
     return wires
 
 
@@ -109,7 +110,7 @@ async def test_one_address_cannot_take_every_place() -> None:
         assert "too many connections of this address" in json.loads(answer.body)["error"]["message"]
         assert await over.rest() == b""
         assert (await (await at.connect(address="127.0.0.2")).ask()).status == 200
-        mine[0].close()
+        mine[0].writer.close()
         await mine[0].writer.wait_closed()
         while (again := await (await at.connect()).ask()).status == 503:
             await asyncio.sleep(0)
@@ -215,9 +216,7 @@ async def test_newcomers_do_not_wait_for_what_others_sent_ahead() -> None:
             async def asked_before(path: str) -> int:
                 """How many other requests come to the handler before that one."""
                 before = len(at.pages.paths)
-                while path not in at.pages.paths:
-                    at.pages.asked.clear()
-                    await at.pages.asked.wait()
+                await at.pages.until(lambda: path in at.pages.paths)
                 return at.pages.paths.index(path) - before
 
             for _ in range(100):
@@ -232,7 +231,7 @@ async def test_thousands_of_connections_may_come_at_once() -> None:
     """As after a restart. The system tells the length of a port's backlog, which it may have cut."""
     assert BACKLOG >= 2048
     listener = bind(Address("127.0.0.1", 0))
-    async with serve_http(lambda *_: None, Address("127.0.0.1", 0), SMALL, listener=listener):
+    async with serve_http(Port(lambda *_: None, SMALL), Address("127.0.0.1", 0), listener=listener):
         about = listener.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 32)
     (most,) = struct.unpack_from("=I", about, 28)  # tcpi_sacked
     assert most == min(BACKLOG, int(Path("/proc/sys/net/core/somaxconn").read_text()))
@@ -245,9 +244,7 @@ async def test_posts_get_a_moment_and_streams_a_proper_end() -> None:
         assert (await stream.head()).headers["content-type"] == "text/event-stream"
         assert (await idle.ask()).status == 200
         post.send(POST % b"wait")
-        while not at.pages.waiting:
-            at.pages.asked.clear()
-            await at.pages.asked.wait()
+        await at.pages.until(lambda: at.pages.waiting)
         stopping = asyncio.create_task(at.endpoint.stop())
         assert await silent.rest() == b""  # at once
         at.pages.waiting[0].answer(200, b"done")
@@ -259,30 +256,15 @@ async def test_posts_get_a_moment_and_streams_a_proper_end() -> None:
         assert [await idle.rest(), await post.rest()] == [b"", b""]
 
 
-async def test_what_takes_longer_is_refused() -> None:
-    async with ground() as at:
-        wire = await at.connect()
-        wire.send(POST % b"wait")
-        await at.pages.asked.wait()
-        await at.endpoint.stop()
-        answer = await wire.reply()
-        assert (answer.status, answer.headers["connection"]) == (503, "close")
-        assert "retry-after" in answer.headers
-        assert at.pages.waiting[0].gone
-        assert at.pages.gone == 1
-
-
 async def test_closing_takes_no_more_connections_and_keeps_those_there_are() -> None:
     async with ground() as at:
         wire = await at.connect()
         assert (await wire.ask()).status == 200
         at.endpoint.close()
         assert (await wire.ask()).status == 200
-        try:
+        with suppress(ConnectionError):
             late = await at.connect()
             assert await late.rest() == b""
-        except ConnectionError:
-            pass
 
 
 async def test_a_client_that_reads_nothing_does_not_hold_up_the_end() -> None:
@@ -291,6 +273,72 @@ async def test_a_client_that_reads_nothing_does_not_hold_up_the_end() -> None:
         wire.send(GET % b"events")
         await at.pages.asked.wait()
         for _ in range(20):
-            at.pages.streams[0].send(b"data: %b\n\n" % (b"x" * 1_000_000))
+            at.pages.streams[0].send(BIG)
         await at.endpoint.stop()
         assert at.pages.streams[0].gone
+
+
+# ---- requests sent one behind the other -----------------------------------------------------------
+
+
+WHOSE: ContextVar[str] = ContextVar("whose", default="nobody")
+
+
+async def test_a_request_doesn_t_run_in_the_context_of_the_one_before() -> None:
+    tasks: set[asyncio.Task[None]] = set()
+
+    def handler(request: Request, responder: Responder) -> None:
+        async def answer() -> None:
+            found = WHOSE.get()
+            WHOSE.set(request.path)
+            await asyncio.sleep(0)
+            responder.answer(200, found.encode())
+
+        tasks.add(asyncio.create_task(answer()))
+
+    async with ground(handler=handler) as at:
+        wire = await at.connect()
+        wire.send(GET % b"1" + GET % b"2" + GET % b"3")
+        assert [(await wire.reply()).body for _ in range(3)] == [b"nobody"] * 3
+
+
+async def test_a_half_request_behind_a_late_answer_has_a_deadline() -> None:
+    limits = WireLimits(head_timeout=0.05)
+
+    def handler(request: Request, responder: Responder) -> None:
+        # The timer of the first head has gone off by then.
+        asyncio.get_running_loop().call_later(2 * limits.head_timeout, responder.answer, 200, b"late")
+
+    async with ground(limits, handler=handler) as at:
+        wire = await at.connect()
+        wire.send(GET % b"1" + b"GET /2 HT")
+        assert (await wire.reply()).body == b"late"
+        assert (await wire.rest()).startswith(b"HTTP/1.1 408 ")
+
+
+async def test_a_client_that_sends_without_end_and_reads_nothing_is_held_up() -> None:
+    answered = []
+
+    def handler(request: Request, responder: Responder) -> None:
+        answered.append(request.path)
+        responder.answer(200, b"x" * 100_000)
+
+    async with ground(handler=handler) as at:
+        wire = await at.connect()
+        wire.send(GET % b"x" * 2000)
+        for number in range(2000):
+            assert len((await wire.reply()).body) == 100_000
+            # What the sockets take, and one turn.
+            assert len(answered) <= number + 200
+
+
+async def test_a_refusal_reaches_a_client_that_goes_on_sending() -> None:
+    async with ground() as at:
+        wire = await at.connect()
+        wire.send(b"POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 99999999\r\n\r\n")
+        for _ in range(50):
+            wire.send(b"x" * 100_000)
+            await asyncio.sleep(0)
+        answer = await wire.rest()
+        assert answer.startswith(b"HTTP/1.1 413 ")
+        assert b"connection: close" in answer

@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 import pytest
 from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives import serialization as pem
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 from http_port import GET, ground
@@ -50,13 +51,10 @@ def made(folder: Path, password: bytes | None = None) -> Files:
         .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
         .sign(key, hashes.SHA256())
     )
-    hidden = (
-        serialization.NoEncryption() if password is None else serialization.BestAvailableEncryption(password)
-    )
-    pem, form = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8
+    hidden = pem.NoEncryption() if password is None else pem.BestAvailableEncryption(password)
     files = Files(str(folder / "certificate.pem"), str(folder / "key.pem"))
-    Path(files.certificate).write_bytes(certificate.public_bytes(pem))
-    Path(files.key).write_bytes(key.private_bytes(pem, form, hidden))
+    Path(files.certificate).write_bytes(certificate.public_bytes(pem.Encoding.PEM))
+    Path(files.key).write_bytes(key.private_bytes(pem.Encoding.PEM, pem.PrivateFormat.PKCS8, hidden))
     return files
 
 

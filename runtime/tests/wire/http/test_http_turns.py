@@ -26,8 +26,8 @@ class Room:
         self._due: list[Callable[[], None]] = []
         self._handle = Turns(self._later, lambda: self.now).handler(self._inner, self.refused)
 
-    def send(self, principal: Principal, size: int = LARGE + 1) -> FakeResponder:
-        request, answer = Request("POST", "/mcp", body=b"x" * size, principal=principal), FakeResponder()
+    def send(self, principal: Principal, size: int = LARGE + 1, text: bytes = b"x") -> FakeResponder:
+        request, answer = Request("POST", "/mcp", body=text * size, principal=principal), FakeResponder()
         before = PRINCIPAL.set(principal)
         self._handle(request, answer)
         PRINCIPAL.reset(before)
@@ -97,9 +97,7 @@ def test_a_message_whose_client_has_gone_is_not_looked_at() -> None:
 def test_a_failure_is_answered_and_the_others_go_on(caplog: pytest.LogCaptureFixture) -> None:
     room = Room()
     room.send(BOB)
-    bad, good = FakeResponder(), FakeResponder()
-    room._handle(Request("POST", "/mcp", body=b"bad" * LARGE, principal=BOB), bad)
-    room._handle(Request("POST", "/mcp", body=b"x" * LARGE * 2, principal=BOB), good)
+    bad, good = room.send(BOB, text=b"bad"), room.send(BOB)
     room.turn()
     room.turn()
     assert (bad.status, good.status) == (500, 200)

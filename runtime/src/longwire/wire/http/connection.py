@@ -31,8 +31,8 @@ from longwire.principals.limits import BUSY
 from longwire.settings import WireLimits
 from longwire.wire.http import answers
 from longwire.wire.http.answers import Reply
-from longwire.wire.http.head import Head
-from longwire.wire.http.parser import Bad, RequestParser
+from longwire.wire.http.head import Head, RefusedRequest
+from longwire.wire.http.parser import RequestParser
 from longwire.wire.http.request import HeaderList, Request, Responder, request_id
 from longwire.wire.http.routes import JSON
 from longwire.wire.replies import error_payload
@@ -80,7 +80,7 @@ class HttpConnection:
         self._due = False  # whether the next request, which was sent ahead, waits for its turn
         self._paused = False
         self._full = False
-        self._closed = False
+        self.closed = False  # whether it takes no more requests and has written its last answer
         self.closing = False  # whether the answer in progress, or else the next one, is the last
         self.waits_for: Wait = "head"
         self.deadline = clock() + limits.head_timeout  # when expire() is to be called; infinite: never
@@ -96,9 +96,7 @@ class HttpConnection:
         return True
 
     def write(self, data: bytes) -> None: ...
-
     def pause_reading(self) -> None: ...
-
     def resume_reading(self) -> None: ...
 
     def end_writing(self) -> None:
@@ -117,14 +115,9 @@ class HttpConnection:
         """The request that is being answered."""
         return None if self._answer is None else self._answer.request
 
-    @property
-    def closed(self) -> bool:
-        """Whether the connection takes no more requests and has written its last answer."""
-        return self._closed
-
     def receive(self, data: bytes) -> None:
         """Take bytes from the client. The handler may be called before this returns."""
-        if self._closed:
+        if self.closed:
             return
         self.parser.receive(data)
         if self._due:
@@ -133,7 +126,7 @@ class HttpConnection:
             self._pump()
 
     def lost(self) -> None:
-        self._closed = True
+        self.closed = True
         self._wait("")
         if self._answer is not None:
             answer, self._answer = self._answer, None
@@ -155,7 +148,7 @@ class HttpConnection:
     def finish(self) -> None:
         """Close the connection after the answer in progress, or now where there is none."""
         self.closing = True
-        if self._answer is None and self._head is None and not self._closed:
+        if self._answer is None and self._head is None and not self.closed:
             self._shut(linger=False)
 
     def stop(self) -> None:
@@ -178,7 +171,7 @@ class HttpConnection:
 
     def give_way(self, sentence: str) -> None:
         """Close the connection in the midst of a body, because its place or its bytes are needed."""
-        if not self._closed:
+        if not self.closed:
             self._refuse(503, sentence)
         self._shut(linger=False)
 
@@ -193,11 +186,11 @@ class HttpConnection:
 
     def _pump(self) -> None:
         """Hand out the next request, unless one is being answered or bytes are missing."""
-        if self._pumping or self._closed:
+        if self._pumping or self.closed:
             return
         self._pumping = True
         handed_out = starved = False
-        while self._answer is None and not (self._closed or self._full or starved or handed_out):
+        while self._answer is None and not (self.closed or self._full or starved or handed_out):
             event = self.parser.next_event()
             if isinstance(event, Head):
                 self._head = event
@@ -213,13 +206,13 @@ class HttpConnection:
                 handed_out = True
                 self._hand_out(event)
                 starved = self._answer is None and not self.parser.begun
-            elif isinstance(event, Bad):
+            elif isinstance(event, RefusedRequest):
                 self._refuse(event.status, event.sentence, event.headers)
                 self._shut(linger=True)
             else:
                 starved = True
         self._pumping = False
-        if not self._closed:
+        if not self.closed:
             self._settle(handed_out, starved)
 
     def _settle(self, handed_out: bool, starved: bool) -> None:
@@ -288,7 +281,7 @@ class HttpConnection:
 
         A connection that is closed with bytes unread is reset, and the client may never see its answer.
         """
-        self._closed = True
+        self.closed = True
         if linger:
             self.end_writing()
             self._wait("end")

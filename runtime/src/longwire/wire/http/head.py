@@ -14,7 +14,7 @@ _TOKEN: Final = r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+"
 _REQUEST_LINE: Final = re.compile(rf"({_TOKEN}) ([\x21-\x7e]+) HTTP/([0-9]\.[0-9])".encode())
 _NAME: Final = re.compile(_TOKEN)
 _ABSOLUTE: Final = re.compile(r"https?://([^/?#@]+)(/[^?]*)?(?:\?(.*))?", re.IGNORECASE)
-_LENGTH: Final = re.compile(r"[0-9]{1,18}")  # longer ones are too large for any limit
+LENGTH: Final = re.compile(r"[0-9]{1,18}")  # longer ones are too large for any limit
 # Bytes that may stand in a line: a tab, printable ASCII, and those above it.
 _TEXT: Final = bytes(code for code in range(256) if code == 9 or 32 <= code != 127)
 _NONE: Final[frozenset[str]] = frozenset()
@@ -38,7 +38,7 @@ class RefusedRequest(Exception):
 
     def __init__(self, status: int, sentence: str) -> None:
         super().__init__(sentence)
-        self.status = status
+        self.status, self.sentence = status, sentence
         self.headers: Mapping[str, str] = {}  # of the request, where they were read
 
 
@@ -60,32 +60,26 @@ class Head:
 def parse_head(line: tuple[str, str, str], block: bytes | bytearray, max_headers: int, max_body: int) -> Head:
     """The head that the parts of a request line and the block of header lines make; raises RefusedRequest."""
     fields, more = parse_fields(block, max_headers)
+    method, target, version = line
     try:
-        return _checked_head(line, fields, more, max_body)
+        repeated = frozenset([name for name, _ in more]) if more else _NONE
+        length = _body_length(version, fields, repeated, max_body)
+        if "host" in repeated or ("host" not in fields and version == "1.1"):
+            raise RefusedRequest(400, "the request has no Host header, or several: send one")
+        expects_continue = False
+        if "expect" in fields and version == "1.1":
+            if "expect" in repeated or fields["expect"].lower() != "100-continue":
+                raise RefusedRequest(417, "the Expect header is not '100-continue': leave it out")
+            expects_continue = length != 0
+        keep_alive = version == "1.1"
+        if "connection" in fields:
+            options = [fields["connection"], *(value for name, value in more if name == "connection")]
+            words = {word.strip(" \t").lower() for option in options for word in option.split(",")}
+            keep_alive = "close" not in words and (keep_alive or "keep-alive" in words)
+        path, query = _split_target(method, target, fields)
     except RefusedRequest as refusal:
         refusal.headers = fields
         raise
-
-
-def _checked_head(
-    line: tuple[str, str, str], fields: dict[str, str], more: list[tuple[str, str]], max_body: int
-) -> Head:
-    method, target, version = line
-    repeated = frozenset([name for name, _ in more]) if more else _NONE
-    length = _body_length(version, fields, repeated, max_body)
-    if "host" in repeated or ("host" not in fields and version == "1.1"):
-        raise RefusedRequest(400, "the request has no Host header, or several: send one")
-    expects_continue = False
-    if "expect" in fields and version == "1.1":
-        if "expect" in repeated or fields["expect"].lower() != "100-continue":
-            raise RefusedRequest(417, "the Expect header is not '100-continue': leave it out")
-        expects_continue = length != 0
-    keep_alive = version == "1.1"
-    if "connection" in fields:
-        options = [fields["connection"], *(value for name, value in more if name == "connection")]
-        words = {word.strip(" \t").lower() for option in options for word in option.split(",")}
-        keep_alive = "close" not in words and (keep_alive or "keep-alive" in words)
-    path, query = _split_target(method, target, fields)
     return Head(method, path, query, version, fields, repeated, length, keep_alive, expects_continue)
 
 
@@ -146,7 +140,7 @@ def _body_length(
         return 0
     if "content-length" in repeated or not (declared.isascii() and declared.isdigit()):
         raise RefusedRequest(400, "the request has no single whole number as its Content-Length: send one")
-    if _LENGTH.fullmatch(declared) is None or (length := int(declared)) > longest:
+    if LENGTH.fullmatch(declared) is None or (length := int(declared)) > longest:
         raise too_long(longest)
     return length
 

@@ -8,8 +8,8 @@ that it came as. What comes out doesn't depend on how the bytes were cut up on t
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from typing import Final, Literal, NamedTuple, TypeAlias
+from collections.abc import Callable
+from typing import Final, TypeAlias
 
 from longwire.principals.principal import Principal
 from longwire.settings import WireLimits
@@ -34,16 +34,7 @@ _FREE_FRAMING: Final = 16 << 10
 _MAX_REMEMBERED: Final = 1024  # bytes of a head that is compared with the next one
 
 
-class Bad(NamedTuple):
-    """A request that is refused. Nothing after it is read."""
-
-    status: int
-    sentence: str
-    headers: Mapping[str, str]  # of the request, where they were read
-
-
-Event: TypeAlias = Head | Request | Bad
-_Step: TypeAlias = Literal["line", "fields", "body", "chunks", "trailers", "nothing"]
+Event: TypeAlias = Head | Request | RefusedRequest  # nothing after a refusal is read
 
 
 class RequestParser:
@@ -58,7 +49,8 @@ class RequestParser:
         self._address = address
         self._peer = peer
         self._principal = Principal.of_address(address)
-        self._step: _Step = "line"
+        # A function, not a method bound to this parser: that would keep it alive until garbage is collected.
+        self._step: Callable[[RequestParser], Event | None] = RequestParser._read_line
         self._buffer = bytearray()
         self._blanks = 0  # empty lines that were read before the request
         self._searched = 0  # up to here no head ends
@@ -79,22 +71,24 @@ class RequestParser:
     @property
     def begun(self) -> bool:
         """Whether a request has arrived in part."""
-        return bool(self._buffer) or self._step != "line"
+        return bool(self._buffer) or self._step is not RequestParser._read_line
 
     def receive(self, data: bytes) -> None:
         self._buffer += data
 
     def next_event(self) -> Event | None:
-        """The next part of the input, or None where it has not arrived; after a Bad always None."""
+        """The next part of the input, or None where it has not arrived; after a refusal always None."""
         try:
-            return _STEPS[self._step](self)
+            return self._step(self)
         except RefusedRequest as refusal:
-            headers = refusal.headers
-            if self._head is not None and self._step in ("chunks", "trailers"):
-                headers = self._head.headers
-            self._step = "nothing"
+            if self._head is not None and self._step in (
+                RequestParser._read_chunks,
+                RequestParser._read_trailers,
+            ):
+                refusal.headers = self._head.headers
+            self._step = RequestParser._read_nothing
             self._read_nothing()
-            return Bad(refusal.status, str(refusal), headers)
+            return refusal
 
     def make_request(self, head: Head, body: bytes = b"") -> Request:
         """The request that a head of this connection and a body make."""
@@ -137,7 +131,7 @@ class RequestParser:
         self._line = parse_request_line(buffer[: end - 1])
         self._searched = end - 1
         self._line_start = self._fields_start = end + 1
-        self._step = "fields"
+        self._step = RequestParser._read_fields
         return self._read_fields()
 
     def _read_fields(self) -> Event | None:
@@ -178,14 +172,12 @@ class RequestParser:
     def _begin_body(self, head: Head, size: int) -> Head:
         del self._buffer[:size]
         self._head = head
-        self._step = "chunks" if head.length is None else "body"
+        self._step = RequestParser._read_chunks if head.length is None else RequestParser._read_body
         return head
 
     def _read_body(self) -> Event | None:
         assert self._head is not None
-        length = self._head.length
-        if not length:
-            return self._complete(b"")
+        length = self._head.length or 0
         if len(self._buffer) < length:
             return None
         body = bytes(self._buffer[:length])
@@ -220,7 +212,7 @@ class RequestParser:
             if size == 0:
                 del buffer[:at]
                 self._chunk = self._framing = self._searched = self._line_start = 0
-                self._step = "trailers"
+                self._step = RequestParser._read_trailers
                 return self._read_trailers()
             if len(body) + size > limit:
                 raise too_long(limit)
@@ -256,7 +248,7 @@ class RequestParser:
         """The request whose last byte was read; the next one begins behind it."""
         assert self._head is not None
         self._blanks = 0
-        self._step = "line"
+        self._step = RequestParser._read_line
         return self.make_request(self._head, body)
 
 
@@ -264,14 +256,3 @@ def _much_framing() -> RefusedRequest:
     return RefusedRequest(
         400, "the body has many small chunks, or long lines before them: send larger chunks"
     )
-
-
-# Functions, not methods that are bound to a parser: that would keep it alive until the garbage is collected.
-_STEPS: Final[dict[_Step, Callable[[RequestParser], Event | None]]] = {
-    "line": RequestParser._read_line,
-    "fields": RequestParser._read_fields,
-    "body": RequestParser._read_body,
-    "chunks": RequestParser._read_chunks,
-    "trailers": RequestParser._read_trailers,
-    "nothing": RequestParser._read_nothing,
-}

@@ -14,9 +14,9 @@ from longwire.settings import WireLimits
 from longwire.wire.http.answers import whole_answer
 from longwire.wire.http.connection import LATER, Admission, HttpConnection, PageHeaders
 from longwire.wire.http.request import Handler, Request, Responder
-from longwire.wire.http.routes import JSON, refuse
 from longwire.wire.messages import RefusedMessage
-from longwire.wire.serving import Presence
+from longwire.wire.replies import JSON
+from longwire.wire.serving import IGNORED, Presence
 
 _GRACE: Final = 0.25  # seconds in which a new connection's head is surely read, if it was sent
 _AHEAD_IN_A_TURN: Final = 4  # requests that were sent ahead, of all connections
@@ -43,18 +43,22 @@ class Port:
         self,
         handler: Handler,
         limits: WireLimits,
-        presence: Presence,
+        *,
+        presence: Presence = IGNORED,
         refused: Counter[str] | None = None,
         admit: Admission | None = None,
         for_pages: PageHeaders | None = None,
         proxies: Container[str] = (),
     ) -> None:
-        """`proxies` are addresses that many clients come from: no limit of one address holds for them."""
+        """`presence` is told about connections; `refused` counts requests that no handler saw, by reason.
+
+        `proxies` are addresses that many clients come from: no limit of one address holds for them.
+        """
         self.handler = handler
         self.admit = admit
         self.for_pages = for_pages
         self.turned_away = _TURNED_AWAY  # what a connection over the limit of its address is told
-        self.refused: Counter[str] = Counter() if refused is None else refused  # requests, by reason
+        self.refused: Counter[str] = Counter() if refused is None else refused
         self.limits = limits
         self.presence = presence
         self._most = most = 4 * limits.max_connections  # a session may have a stream open beside its requests
@@ -63,9 +67,7 @@ class Port:
         self._proxies = proxies
         self._half_open: dict[HttpConnection, None] = {}  # oldest first
         self._with_requests: dict[HttpConnection, None] = {}
-        self._bodies: dict[
-            HttpConnection, int
-        ] = {}  # those of them that wait for a body, with its bytes so far
+        self._bodies: dict[HttpConnection, int] = {}  # those that wait for a body, with its bytes so far
         self._body_bytes = 0
         self._timer: asyncio.TimerHandle | None = None
         self._changed = asyncio.Event()
@@ -80,11 +82,8 @@ class Port:
         if connection in self._half_open:  # since before its TLS handshake
             return True
         address = connection.address
-        if (
-            self._places.full(address) is not None
-            and address not in self._proxies
-            and not self._end_body(address)
-        ):
+        is_full = self._places.full(address) is not None and address not in self._proxies
+        if is_full and not self._end_body(address):
             self.refused[_CONNECTIONS] += 1
             return False
         self._places.take(connection.address)
@@ -120,15 +119,14 @@ class Port:
     def refuse(self, request: Request, responder: Responder) -> None:
         self.refused[_CONNECTIONS] += 1
         added = () if self.for_pages is None else self.for_pages(request.headers)
-        refuse(responder, RefusedMessage(BUSY, _FULL), 503, [*LATER, *added])
+        responder.answer(*RefusedMessage(BUSY, _FULL, status=503, headers=[*LATER, *added]).answer)
 
     def left(self, connection: HttpConnection) -> None:
-        held = (self._half_open, self._with_requests)
-        if not any(connection in places for places in held):
+        if connection not in self._half_open and connection not in self._with_requests:
             return
         self.has_read(connection)
-        for places in held:
-            places.pop(connection, None)
+        self._half_open.pop(connection, None)
+        self._with_requests.pop(connection, None)
         self._places.give_back(connection.address)
         self.presence.left(connection)
         self._changed.set()

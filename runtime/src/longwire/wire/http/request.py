@@ -25,9 +25,8 @@ CURRENT_ID: Final[ContextVar[str | None]] = ContextVar("longwire_request_id", de
 
 def request_id(headers: Mapping[str, str]) -> str:
     """The id of a request: its own, if that can go into headers, logs and frames as it is, or a new one."""
-    given = headers.get(REQUEST_ID)
-    valid = given is not None and _ID.fullmatch(given) is not None
-    return f"{_PROCESS}-{next(_NUMBERS):x}" if given is None or not valid else given
+    given = headers.get(REQUEST_ID, "")
+    return given if _ID.fullmatch(given) else f"{_PROCESS}-{next(_NUMBERS):x}"
 
 
 class SessionState(Protocol):
@@ -38,7 +37,6 @@ class SessionState(Protocol):
 
     def set_state(self, name: str, value: Any) -> None:
         """Set a value of JSON; None removes it."""
-        ...
 
 
 _NOBODY: Final = Principal("")  # stands for the client's address
@@ -51,9 +49,7 @@ class Request:
     method: str  # as sent, usually in capitals
     path: str  # as sent, without the query
     query: str = ""
-    headers: Mapping[str, str] = field(
-        default_factory=dict
-    )  # names in lower case, values without blanks around them
+    headers: Mapping[str, str] = field(default_factory=dict)  # names in lower case, values without blanks
     repeated: Collection[str] = ()  # the names that came more than once; `headers` has the first value
     body: bytes = b""
     address: str = "127.0.0.1"  # of the client, without the port
@@ -88,36 +84,28 @@ class Responder(Protocol):
     @property
     def gone(self) -> bool:
         """Whether the client has disconnected, or the answer was ended."""
-        ...
 
     @property
     def unsent(self) -> int:
         """Bytes of this answer that the client has not taken yet."""
-        ...
 
     def answer(self, status: int, body: bytes = b"", kind: bytes = b"", headers: HeaderList = ()) -> None:
         """Write a whole answer; `kind` is its content type."""
-        ...
 
     def begin_events(self, headers: HeaderList = ()) -> None:
         """Begin an answer of server-sent events, with status 200."""
-        ...
 
     def send(self, events: bytes) -> None:
         """Write events, which are complete as they are."""
-        ...
 
     def end(self) -> None:
         """End an answer of events."""
-        ...
 
     def on_gone(self, callback: Callable[[], None]) -> None:
         """Have a function called once if the client disconnects before the answer has ended."""
-        ...
 
     def on_room(self, callback: Callable[[], None]) -> None:
         """Have a function called whenever unsent bytes have been taken and there is room for more."""
-        ...
 
 
 # Answers a request: at once, or later from a task that it starts.

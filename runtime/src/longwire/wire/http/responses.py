@@ -10,11 +10,10 @@ import re
 from collections.abc import Generator, Iterator, Mapping
 from typing import Final, NamedTuple, TypeAlias
 
-from longwire.wire.http.head import RefusedRequest, parse_fields
+from longwire.wire.http.head import LENGTH, RefusedRequest, parse_fields
 
 _STATUS: Final = re.compile(rb"HTTP/1\.1 ([0-9]{3})(?: [^\r\n]*)?")
 _SIZE: Final = re.compile(rb"([0-9a-fA-F]{1,8})(?:;[^\r\n]*)?")
-_LENGTH: Final = re.compile(r"[0-9]{1,18}")
 _MOST_HEAD: Final = 64 << 10  # bytes
 _MOST_HEADERS: Final = 100
 _LONGEST_SIZE: Final = 256  # bytes of a line with the size of a chunk
@@ -123,6 +122,6 @@ def _length(fields: Mapping[str, str]) -> int | None:
         if encoding.lower() != "chunked" or length is not None:
             raise BadResponse("the response has another Transfer-Encoding than 'chunked'")
         return None
-    if length is None or _LENGTH.fullmatch(length) is None:
+    if length is None or LENGTH.fullmatch(length) is None:
         raise BadResponse("the response doesn't tell how long its body is")
     return int(length)

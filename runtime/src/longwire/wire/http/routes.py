@@ -9,7 +9,6 @@ from typing import Final
 
 from longwire.wire.http.answers import TEXT
 from longwire.wire.http.request import Handler, HeaderList, Request, Responder
-from longwire.wire.messages import RefusedMessage
 
 JSON: Final = b"application/json"
 _METHODS: Final[HeaderList] = [(b"allow", b"GET, HEAD, POST, DELETE, OPTIONS")]
@@ -55,13 +54,6 @@ def for_methods(methods: Collection[str], handler: Handler) -> Handler:
 
 def answer_text(responder: Responder, status: int, text: str, headers: HeaderList = ()) -> None:
     responder.answer(status, f"{text}\n".encode(), TEXT, headers)
-
-
-def refuse(
-    responder: Responder, refused: RefusedMessage, status: int = 400, headers: HeaderList = ()
-) -> None:
-    """Answer with the JSON-RPC error of a message that is no good."""
-    responder.answer(status, refused.payload, JSON, headers)
 
 
 def body_problem(headers: Mapping[str, str]) -> str | None:

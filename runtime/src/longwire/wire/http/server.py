@@ -12,8 +12,7 @@ import logging
 import math
 import socket
 import ssl
-from collections import Counter
-from collections.abc import AsyncIterator, Callable, Container
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from contextvars import copy_context
 from functools import partial
@@ -21,12 +20,10 @@ from typing import Final, cast
 
 import anyio
 
-from longwire.settings import WireLimits
-from longwire.wire.http.connection import Admission, HttpConnection, PageHeaders
+from longwire.wire.http.connection import HttpConnection
 from longwire.wire.http.port import Port
-from longwire.wire.http.request import Handler, Request, Responder
+from longwire.wire.http.request import Request, Responder
 from longwire.wire.listeners import Address, bind, bound
-from longwire.wire.serving import IGNORED, Presence
 from longwire.wire.tasks import RunningTasks
 
 logger: Final = logging.getLogger(__name__)
@@ -299,26 +296,12 @@ class HttpEndpoint:
 
 @asynccontextmanager
 async def serve_http(
-    handler: Handler,
-    address: Address,
-    limits: WireLimits,
-    *,
-    admit: Admission | None = None,
-    for_pages: PageHeaders | None = None,
-    presence: Presence = IGNORED,
-    listener: socket.socket | None = None,
-    tls: ssl.SSLContext | None = None,
-    refused: Counter[str] | None = None,
-    proxies: Container[str] = (),
+    port: Port, address: Address, *, listener: socket.socket | None = None, tls: ssl.SSLContext | None = None
 ) -> AsyncIterator[HttpEndpoint]:
-    """Serve a handler until the block ends; raises SettingsError where the address can't be used.
+    """Serve a port until the block ends; raises SettingsError where the address can't be used.
 
-    `admit` decides by a request's head whether its body is read; `for_pages` gives the headers that let a
-    page read a refusal; `presence` is told about connections; a `listener` is bound to the address already;
-    `refused` counts requests that no handler saw, by reason; `proxies` are the addresses of those who connect
-    for many clients.
+    A `listener` is bound to the address already.
     """
-    port = Port(handler, limits, presence, refused, admit, for_pages, proxies)
     endpoint = HttpEndpoint(listener or bind(address), port, tls)
     try:
         yield endpoint

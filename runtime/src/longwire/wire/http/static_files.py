@@ -6,6 +6,7 @@ They hold no secret and take no token: the page asks its reader for that, or has
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from importlib.resources.abc import Traversable
 from typing import Final
 
@@ -50,12 +51,9 @@ def static_files(folders: Iterable[Traversable], headers: HeaderList) -> dict[st
         for file in folder.iterdir():
             kind = KINDS.get(f".{file.name.rpartition('.')[2]}")
             if kind is not None:
-                found[file.name] = _file(file.read_bytes(), kind, headers)
+                found[file.name] = partial(_answer, file.read_bytes(), kind, headers)
     return found
 
 
-def _file(content: bytes, kind: bytes, headers: HeaderList) -> Handler:
-    def handle(_: Request, responder: Responder) -> None:
-        responder.answer(200, content, kind, headers)
-
-    return handle
+def _answer(content: bytes, kind: bytes, headers: HeaderList, _: Request, responder: Responder) -> None:
+    responder.answer(200, content, kind, headers)

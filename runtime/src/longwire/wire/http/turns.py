@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 
 from longwire.principals.limits import BUSY
 from longwire.wire.http.request import Handler, HeaderList, Request, Responder
-from longwire.wire.http.routes import answer_text, refuse
+from longwire.wire.http.routes import answer_text
 from longwire.wire.messages import RefusedMessage
 
 logger: Final = logging.getLogger(__name__)
@@ -31,7 +31,7 @@ _FULL: Final = "too many large messages wait to be read: wait for the answers to
 
 
 def _refuse_full(_: Request, responder: Responder) -> None:
-    refuse(responder, RefusedMessage(BUSY, _FULL), 429, _LATER)
+    responder.answer(*RefusedMessage(BUSY, _FULL, status=429, headers=_LATER).answer)
 
 
 class _Waiting(NamedTuple):
