@@ -186,13 +186,15 @@ async def test_bad_values_are_refused_with_a_sentence() -> None:
             assert sentence in answer.json()["error"]
 
 
-async def test_every_document_takes_the_token() -> None:
+async def test_every_document_takes_the_token_and_wrong_ones_are_slowed() -> None:
     async with admin_ground() as ground:
         for path in ("runtime", "runtime/mcp", "workers", "streams", "jobs", "audit", "events"):
             assert (await ground.get(f"/admin/{path}", token=None)).status_code == 401
         body = {"session_id": "x" * 8}
         for token in (None, "wrong" * 5):
             assert (await ground.post("/admin/sessions/kick", body, token)).status_code == 401
+        statuses = {(await ground.get("/admin/runtime", token="wrong" * 5)).status_code for _ in range(21)}
+        assert statuses == {401, 429}
         assert ground.port.audit.total == 0
 
 
