@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from longwire.product.calls import MAX_DEPTH, ArgumentError, check, shown
-from longwire.product.catalog import Answer, Call, Tool
+from longwire.product.catalog import Tool
 from longwire.product.schema_checks import schema_check
 
 SCHEMA = {
@@ -26,11 +26,7 @@ SCHEMA = {
 }
 
 
-async def _run(call: Call) -> Answer:
-    return {}
-
-
-TOOL = Tool("measure", "Measure", "", SCHEMA, _run)
+TOOL = Tool("measure", "Measure", "", SCHEMA, lambda call: {})
 
 
 def test_defaults_are_filled_in() -> None:
