@@ -117,12 +117,6 @@ async def http_client(
         yield http
 
 
-@asynccontextmanager
-async def raw_session(url: str, version: str = "2025-11-25") -> AsyncIterator[RawSession]:
-    async with http_client() as http:
-        yield await open_session(url, http, version)
-
-
 async def open_session(
     url: str,
     http: httpx2.AsyncClient,
@@ -135,17 +129,3 @@ async def open_session(
     answer = await http.post(url, json=hello, headers=ACCEPT)
     assert answer.status_code == 200, answer.text
     return RawSession(url, http, answer.headers["mcp-session-id"], version)
-
-
-@asynccontextmanager
-async def silent_reader(
-    url: str, method: str, headers: Mapping[str, str], body: bytes = b""
-) -> AsyncIterator[anyio.abc.SocketStream]:
-    """A connection that sends one request, and reads only what the test reads."""
-    host, _, path = url.removeprefix("http://").partition("/")
-    name, _, port = host.rpartition(":")
-    length = {} if "Transfer-Encoding" in headers else {"Content-Length": str(len(body))}
-    lines = [f"{key}: {value}" for key, value in {"Host": host, **length, **headers}.items()]
-    async with await anyio.connect_tcp(name, int(port)) as stream:
-        await stream.send("\r\n".join([f"{method} /{path} HTTP/1.1", *lines, "", ""]).encode() + body)
-        yield stream

@@ -52,6 +52,16 @@ async def begin(client: Client, tool: str, arguments: dict[str, Any] | None = No
     return created
 
 
+def posted(method: str, number: Any = 1, *, declared: bool = True, **params: Any) -> dict[str, Any]:
+    """A request of a client that declares the extension or not, as it is posted: its body and its headers."""
+    capabilities = {"extensions": {IDENTIFIER: {}}} if declared else {}
+    meta = {types.PROTOCOL_VERSION_META_KEY: MODERN, types.CLIENT_CAPABILITIES_META_KEY: capabilities}
+    body = {"jsonrpc": "2.0", "id": number, "method": method, "params": {**params, "_meta": meta}}
+    accept = "application/json, text/event-stream"
+    headers = {"accept": accept, "mcp-protocol-version": MODERN, "mcp-method": method}
+    return {"json": body, "headers": headers}
+
+
 async def ask(client: Client, method: str, task_id: str, **params: Any) -> dict[str, Any]:
     request = TaskRequest(method=method, params={"taskId": task_id, **params})
     return await client.session.send_request(request, TypeAdapter(dict[str, Any]))

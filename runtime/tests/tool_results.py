@@ -26,6 +26,13 @@ def document_of(result: Any) -> dict[str, Any]:
     return document
 
 
+def text_of(result: types.CallToolResult) -> str:
+    """The only content of a result, which is text."""
+    (content,) = result.content
+    assert isinstance(content, types.TextContent)
+    return content.text
+
+
 def sentence_of(result: Any) -> str:
     """The sentence of a failed call."""
     assert result.is_error, result

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -132,19 +132,17 @@ class Signal:
             await self._changed.wait()
 
 
+@dataclass
 class Running:
     """A server in this process."""
 
-    def __init__(
-        self, bench: Bench, server: Server[Any], limits: CallLimits, stop: Stop, counters: RuntimeCounters
-    ) -> None:
-        self.bench = bench
-        self.server = server
-        self.limits = limits
-        self.stop = stop
-        self.opened: Sequence[Open] = ()
-        self.over = anyio.Event()
-        self.counters = counters
+    bench: Bench
+    server: Server[Any]
+    limits: CallLimits
+    counters: RuntimeCounters
+    stop: Stop = field(default_factory=Stop)
+    opened: Sequence[Open] = ()
+    over: anyio.Event = field(default_factory=anyio.Event)
 
     @property
     def where(self) -> str:
@@ -171,7 +169,7 @@ async def serving(
     asking = AskingRules(settings.capability_policy, settings.client_timeout, counters.count_request)
     server = build_server(bench.catalog(), name="bench", version="1", middleware=[limits], asking=asking)
     prepare(server)
-    running = Running(bench, server, limits, Stop(), counters)
+    running = Running(bench, server, limits, counters)
     ready = anyio.Event()
 
     def on_ready(opened: Sequence[Open]) -> None:

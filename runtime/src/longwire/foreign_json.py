@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable
 from itertools import accumulate, count
 from operator import sub
 from typing import Any, Final
@@ -25,17 +24,12 @@ class NestedTooDeeply(ValueError):
         super().__init__("lists or objects are nested too deeply")
 
 
-def parse_json(
-    text: str | bytes,
-    *,
-    object_pairs_hook: Callable[[list[tuple[str, Any]]], Any] | None = None,
-    parse_constant: Callable[[str], Any] | None = None,
-) -> Any:
-    """The document in a text; raises ValueError."""
+def parse_json(text: str | bytes, **hooks: Any) -> Any:
+    """The document in a text; raises ValueError. `hooks` are those of json.loads()."""
     if _is_too_deep(text):
         raise NestedTooDeeply
     try:
-        return json.loads(text, object_pairs_hook=object_pairs_hook, parse_constant=parse_constant)
+        return json.loads(text, **hooks)
     except RecursionError:
         raise NestedTooDeeply from None
 

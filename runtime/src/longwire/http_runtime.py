@@ -90,17 +90,9 @@ async def http_runtime(
             handle, peers, forwarder = await stack.enter_async_context(
                 traffic(handle, sessions, ownership, serving, counters, cluster)
             )
+        handle, bare = drain.public(handle), streamable.bare
         yield HttpRuntime(
-            drain.public(handle),
-            streamable.bare,
-            sessions,
-            counters,
-            drain,
-            peers=peers,
-            forwarder=forwarder,
-            ownership=ownership,
-            workers=workers,
-            nodes=nodes,
+            handle, bare, sessions, counters, drain, peers, forwarder, ownership, workers, nodes
         )
 
 

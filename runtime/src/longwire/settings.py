@@ -20,24 +20,16 @@ CapabilityPolicy: TypeAlias = Literal["warn", "drop", "error"]
 WorkerAffinity: TypeAlias = Literal["auto", "none", "session"]
 
 
-@dataclass(slots=True)
-class WireLimits:
-    """Limits that every transport keeps to, in any server. Each has a reason to be finite.
+@dataclass(frozen=True, slots=True)
+class SharedLimits:
+    """Limits that operators set, and that the transports keep to as they are."""
 
-    The parts of a server share one, so that its operator can change it while they run.
-    """
-
-    max_message: int = 65536  # bytes
-    max_connections: int = 256  # clients of one endpoint: connections, event streams or sessions
-    max_connections_each: int | None = None  # of one address or token; None: as many as there may be
-    max_in_flight: int = 64  # unanswered requests of one connection; more are read when some are answered
-    max_events: int = 256  # messages that wait for the reader of an event stream
     read_timeout: float = 30.0  # seconds for a message that has begun to arrive
     write_timeout: float = 30.0  # seconds that a client may leave its answers unread
     heartbeat: float = 15.0  # seconds between signs of life on a silent event stream
     idle_timeout: float = 1800.0  # seconds until a session that nobody uses is forgotten
     max_sessions: int = 256
-    max_sessions_each: int = 256  # of one principal
+    max_sessions_each: int = 64  # of one principal
     safe_idle: float = 10.0  # seconds after its last use, or its beginning, in which a session makes no room
     max_pending: int = 256  # messages that wait for a session's client
     max_pending_bytes: int = 4 << 20
@@ -47,19 +39,34 @@ class WireLimits:
     max_headers: int = 100
     max_header_line: int = 16 << 10  # bytes
     max_head: int = 64 << 10  # bytes of all header lines together
-    max_body_bytes: int = 64 << 20  # of bodies that have arrived in part, of one port, beside one message
     client_timeout: float = 300.0  # seconds that a client may take to answer a request of the server
     capability_policy: CapabilityPolicy = "error"  # for clients that didn't declare the capability
+
+
+@dataclass(frozen=True, slots=True)
+class WireLimits(SharedLimits):
+    """Limits that every transport keeps to, in any server. Each has a reason to be finite.
+
+    The parts of a server share one, which alone `become()` changes while they run.
+    """
+
+    max_message: int = 65536  # bytes
+    max_connections: int = 256  # clients of one endpoint: connections, event streams or sessions
+    max_connections_each: int | None = None  # of one address or token; None: as many as there may be
+    max_in_flight: int = 64  # unanswered requests of one connection; more are read when some are answered
+    max_events: int = 256  # messages that wait for the reader of an event stream
+    max_sessions_each: int = 256
+    max_body_bytes: int = 64 << 20  # of bodies that have arrived in part, of one port, beside one message
     linger: float = float("inf")  # seconds that calls may take after the end of a client's input
 
     def become(self, other: WireLimits) -> None:
         """Have the values of another one."""
         for each in fields(self):
-            setattr(self, each.name, getattr(other, each.name))
+            object.__setattr__(self, each.name, getattr(other, each.name))
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(SharedLimits):
     """Limits and folders of the server. Each field is a key of config/keys.py, by which operators set it.
 
     A product's settings are a subclass with further fields.
@@ -76,23 +83,6 @@ class Settings:
     body: int = 4 << 20  # bytes of one message
     connections: int = 256  # clients of one endpoint: connections or event streams
     connections_each: int = 64  # event streams of one address or token
-    write_timeout: float = 30.0  # seconds that a client may leave its answers unread
-    read_timeout: float = 30.0  # seconds for a message that has begun to arrive
-    head_timeout: float = 5.0  # seconds for the head of a request
-    keep_alive: float = 30.0  # seconds that an HTTP connection without a request stays open
-    max_headers: int = 100
-    max_header_line: int = 16 << 10  # bytes
-    max_head: int = 64 << 10  # bytes of all header lines together
-    max_sessions: int = 256
-    max_sessions_each: int = 64  # of one principal
-    safe_idle: float = 10.0  # seconds after its last use, or its beginning, in which a session makes no room
-    idle_timeout: float = 1800.0  # seconds until an unused session ends
-    max_pending: int = 256  # messages that wait for a session's client
-    max_pending_bytes: int = 4 << 20
-    send_timeout: float = 10.0  # seconds that a call waits until its messages are stored and taken
-    heartbeat: float = 15.0  # seconds between signs of life on a silent event stream
-    client_timeout: float = 300.0  # seconds that a client may take to answer a request of the server
-    capability_policy: CapabilityPolicy = "error"  # for requests to clients without the capability
     allowed_origins: tuple[str, ...] = ()  # pages that may use the server, as scheme://host:port
     hook: str | None = None  # module:function that says who sends a request
     hook_seconds: float = 5.0  # seconds that an answer of the hook is remembered
@@ -129,10 +119,7 @@ class Settings:
 
     def wire_limits(self) -> WireLimits:
         """The part of the limits that the transports keep to."""
-        own = {field.name for field in fields(Settings)}
-        same: dict[str, Any] = {
-            field.name: getattr(self, field.name) for field in fields(WireLimits) if field.name in own
-        }
+        shared: dict[str, Any] = {each.name: getattr(self, each.name) for each in fields(SharedLimits)}
         return WireLimits(
             max_message=self.body,
             max_connections=self.connections,
@@ -141,5 +128,5 @@ class Settings:
             max_in_flight=2 * self.calls_each,
             max_events=1,  # answers may be large
             linger=0.5,  # enough for the quick calls; a client that has gone needs no others
-            **same,
+            **shared,
         )

@@ -23,7 +23,17 @@ from typing import Final
 logger: Final = logging.getLogger(__name__)
 
 _TAIL: Final = 16 << 10  # bytes kept of a worker's output
+_FIRST_WAIT: Final = 0.01  # seconds between two attempts to connect, at first
+_LONGEST_WAIT: Final = 0.1
 _PR_SET_PDEATHSIG: Final = 1
+
+
+async def waited(event: asyncio.Event, seconds: float) -> bool:
+    """Wait for an event; False: it did not come in time."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await event.wait()
+    return event.is_set()
 
 
 class SupervisedProcess:
@@ -83,6 +93,19 @@ class SupervisedProcess:
         )
         supervisor.start()
 
+    async def connected(
+        self, make: Callable[[], asyncio.Protocol], path: str, seconds: float
+    ) -> asyncio.BaseTransport | None:
+        """A connection, as soon as the process listens there; None: it ended before, or its time was up."""
+        wait, deadline = _FIRST_WAIT, self._loop.time() + seconds
+        while self._loop.time() < deadline:
+            with contextlib.suppress(OSError):
+                return (await self._loop.create_unix_connection(make, path))[0]
+            if await waited(self.gone, wait):
+                break
+            wait = min(wait * 2, _LONGEST_WAIT)
+        return None
+
     def kill(self) -> None:
         """Kill the process and its children at once."""
         with self._lock:
@@ -97,6 +120,16 @@ class SupervisedProcess:
                     os.kill(self._child.pid, signal.SIGTERM)
                 return
             self._killed = True  # a process that has not begun yet is killed at once
+
+    async def end(self, seconds: float) -> bool:
+        """End the process and its children: with SIGTERM, after so many seconds (False) with SIGKILL."""
+        try:
+            self.terminate()
+            in_time = await waited(self.gone, seconds)
+        finally:
+            self.kill()
+        await self.gone.wait()
+        return in_time
 
     def _kill_group(self) -> None:
         if self._child is not None and not self._reaped:

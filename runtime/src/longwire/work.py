@@ -87,27 +87,7 @@ class JobsStats:
 
 
 class Jobs(Protocol):
-    """The part of a product's job service that the runtime uses."""
-
-    def stats(self) -> JobsStats: ...
-
-    async def list(
-        self, statuses: Collection[Status] = (), limit: int = 100, client: str | None = None
-    ) -> tuple[list[Job], bool]:
-        """The newest jobs, and whether there are more."""
-        ...
-
-    def on_change(self, listener: Callable[[Job], None]) -> Callable[[], None]:
-        """Tell the listener of each change; returns a function that stops this."""
-        ...
-
-    async def stop(self, grace: float) -> None:
-        """End what runs, within that many seconds."""
-        ...
-
-
-class NoJobs:
-    """The job service of a product that has none."""
+    """The part of a product's job service that the runtime uses; here, of one that runs nothing."""
 
     def stats(self) -> JobsStats:
         return JobsStats(0, 0, 0)
@@ -115,9 +95,19 @@ class NoJobs:
     async def list(
         self, statuses: Collection[Status] = (), limit: int = 100, client: str | None = None
     ) -> tuple[list[Job], bool]:
+        """The newest jobs, and whether there are more."""
         return [], False
 
     def on_change(self, listener: Callable[[Job], None]) -> Callable[[], None]:
+        """Tell the listener of each change; returns a function that stops this."""
         return lambda: None
 
-    async def stop(self, grace: float) -> None: ...
+    async def stop(self, grace: float) -> None:
+        """End what runs, within that many seconds."""
+
+
+class NoJobs(Jobs):
+    """The job service of a product that has none."""
+
+    async def stop(self, grace: float) -> None:
+        """Do nothing: nothing runs."""

@@ -28,7 +28,7 @@ def test_frames_come_back_whatever_the_pieces(values: list[dict[str, object]], d
     decoder, found = FrameDecoder(), []
     while stream:
         size = data.draw(st.integers(1, len(stream)))
-        found += decoder.feed(stream[:size])
+        found += decoder.texts(stream[:size])
         stream = stream[size:]
     assert [decode(text) for text in found] == values
     assert not decoder.partial
@@ -38,7 +38,7 @@ def test_frames_come_back_whatever_the_pieces(values: list[dict[str, object]], d
 def test_garbage_is_refused_or_is_frames(data: bytes) -> None:
     decoder = FrameDecoder()
     try:
-        for text in decoder.feed(data):
+        for text in decoder.texts(data):
             decode(text)
     except FrameError:
         return  # and nothing else is ever raised
@@ -48,11 +48,11 @@ def test_garbage_is_refused_or_is_frames(data: bytes) -> None:
 @pytest.mark.parametrize("length", [0, LONGEST + 1, 0xFFFFFFFF])
 def test_a_wrong_length_is_refused_by_the_head_alone(length: int) -> None:
     with pytest.raises(FrameError, match=f"a frame of {length} bytes: it should have 1 to 16777216"):
-        FrameDecoder().feed(length.to_bytes(4, "big"))
+        FrameDecoder().texts(length.to_bytes(4, "big"))
 
 
 def test_a_frame_at_the_limit_passes_and_one_beyond_it_does_not() -> None:
-    (text,) = FrameDecoder().feed(frame(b"x" * LONGEST))
+    (text,) = FrameDecoder().texts(frame(b"x" * LONGEST))
     assert len(text) == LONGEST
     with pytest.raises(FrameError, match=f"a frame of {LONGEST + 1} bytes, more than"):
         frame(b"x" * (LONGEST + 1))

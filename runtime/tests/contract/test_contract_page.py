@@ -61,14 +61,8 @@ def test_every_envelope_of_the_page_fits(text: str) -> None:
 
 
 def test_the_page_shows_envelopes_of_all_important_kinds() -> None:
-    assert {json.loads(text)["event"] for text in ENVELOPES} == {
-        "hello",
-        "message",
-        "messages",
-        "result",
-        "error",
-        "response",
-    }
+    shown = {json.loads(text)["event"] for text in ENVELOPES}
+    assert shown == {"hello", "message", "messages", "result", "error", "response"}
 
 
 def test_the_program_of_the_page_is_an_app() -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -78,64 +76,47 @@ def command(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     return [*words, str(path)]
 
 
-class Client:
-    """A runtime that speaks one version of the protocol, with or without a session."""
-
-    def __init__(self, probe: Probe, version: str) -> None:
-        self.probe = probe
-        self._options: dict[str, Any] = {
-            "version": version,
-            "session": None if version == STATELESS else SESSION,
-        }
-
-    async def ask(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        return (await self.probe.call(method, params, **self._options)).last
-
-    async def tool(self, name: str) -> dict[str, Any]:
-        return await self.ask("tools/call", {"name": name, "arguments": {}})
-
-
-@asynccontextmanager
-async def greeted(path: Path, version: str) -> AsyncIterator[Client]:
-    await listening(path)
-    probe = await Probe.connect(path, PATIENCE)
-    await probe.greet()
-    try:
-        yield Client(probe, version)
-        assert probe.problems == []
-    finally:
-        probe.close()
-
-
 @pytest.mark.parametrize("version", [HANDSHAKE, STATELESS])
 async def test_a_wrong_value_fails_its_own_call(command: list[str], version: str) -> None:
     log: list[str] = []
     with started(command, log=log) as (worker, path):
-        async with greeted(path, version) as client:
-            contract = [await client.tool(name) for name in ("number", "nothing", "loop", "unwritable")]
-            contract.append(await client.ask("own/number", {}))
-            contract.append(await client.ask("resources/read", {"uri": "r://number"}))
-            if version != STATELESS:
-                contract.append(await client.tool("state"))
-            for last in contract:
-                assert (last["event"], last["error_class"]) == ("error", "app_contract_error"), last
-            assert contract[1]["error"].startswith("tool 'nothing' returned what is neither text nor")
-            for name in ("throws", "mistyped"):
-                result = (await client.tool(name))["jsonrpc"]["result"]
-                assert result["isError"] is True
-                assert result["content"][0]["text"] == f"tool '{name}' failed: the worker's log says why"
-            last = await client.ask("own/throws", {})
-            assert (last["event"], last["error_class"]) == ("error", "worker_runtime_error")
-            assert last["error"] == "own/throws failed: the worker's log says why"
-            result = (await client.tool("says"))["jsonrpc"]["result"]
-            assert (result["isError"], result["content"][0]["text"]) == (True, "no such film")
-            result = (await client.tool("document"))["jsonrpc"]["result"]
-            assert result["structuredContent"] == {"a": 1, "list": []}
-            assert result["content"] == [{"type": "text", "text": '{"a":1,"list":[]}'}]
-            listed = (await client.ask("tools/list", {}))["jsonrpc"]["result"]
-            assert ("ttlMs" in listed) is (version == STATELESS)
-            # All on one connection, which has outlived it.
-            assert (await client.tool("fine"))["jsonrpc"]["result"]["content"][0]["text"] == "fine"
-            assert worker.poll() is None
+        await listening(path)
+        probe = await Probe.connect(path, PATIENCE)
+        await probe.greet()
+        options = {"version": version, "session": None if version == STATELESS else SESSION}
+
+        async def ask(method: str, params: dict[str, Any]) -> dict[str, Any]:
+            return (await probe.call(method, params, **options)).last
+
+        async def tool(name: str) -> dict[str, Any]:
+            return await ask("tools/call", {"name": name, "arguments": {}})
+
+        contract = [await tool(name) for name in ("number", "nothing", "loop", "unwritable")]
+        contract.append(await ask("own/number", {}))
+        contract.append(await ask("resources/read", {"uri": "r://number"}))
+        if version != STATELESS:
+            contract.append(await tool("state"))
+        for last in contract:
+            assert (last["event"], last["error_class"]) == ("error", "app_contract_error"), last
+        assert contract[1]["error"].startswith("tool 'nothing' returned what is neither text nor")
+        for name in ("throws", "mistyped"):
+            result = (await tool(name))["jsonrpc"]["result"]
+            assert result["isError"] is True
+            assert result["content"][0]["text"] == f"tool '{name}' failed: the worker's log says why"
+        last = await ask("own/throws", {})
+        assert (last["event"], last["error_class"]) == ("error", "worker_runtime_error")
+        assert last["error"] == "own/throws failed: the worker's log says why"
+        result = (await tool("says"))["jsonrpc"]["result"]
+        assert (result["isError"], result["content"][0]["text"]) == (True, "no such film")
+        result = (await tool("document"))["jsonrpc"]["result"]
+        assert result["structuredContent"] == {"a": 1, "list": []}
+        assert result["content"] == [{"type": "text", "text": '{"a":1,"list":[]}'}]
+        listed = (await ask("tools/list", {}))["jsonrpc"]["result"]
+        assert ("ttlMs" in listed) is (version == STATELESS)
+        # All on one connection, which has outlived it.
+        assert (await tool("fine"))["jsonrpc"]["result"]["content"][0]["text"] == "fine"
+        assert worker.poll() is None
+        assert probe.problems == []
+        probe.close()
     assert log[0].count(_SECRET) >= 2  # for those who run the worker
     assert "tool 'throws' failed" in log[0]

@@ -15,6 +15,7 @@ from mcp import Client
 from asking_client import Person
 from example_workers import PATIENCE, SERVED
 from served_program import ServedProgram, longwire_server
+from tool_results import text_of
 from transport_bench import ERAS, transport_to
 
 
@@ -32,12 +33,6 @@ def _client(server: ServedProgram, era: str, **callbacks: Any) -> Client:
     return Client(transport_to(server.where("http")), mode=era, **callbacks)
 
 
-def _text(result: types.CallToolResult) -> str:
-    (content,) = result.content
-    assert isinstance(content, types.TextContent)
-    return content.text
-
-
 @pytest.mark.parametrize("era", ERAS)
 async def test_all_that_a_worker_offers(server: ServedProgram, era: str) -> None:
     person = Person(colour="green")
@@ -49,12 +44,12 @@ async def test_all_that_a_worker_offers(server: ServedProgram, era: str) -> None
     async with _client(server, era, **person.callbacks) as client:
         names = [tool.name for tool in (await client.list_tools()).tools]
         assert names == ["echo", "count", "ask", "visits", "announce"]
-        assert _text(await client.call_tool("echo", {"text": "ünïcode 🎬"})) == "ünïcode 🎬"
+        assert text_of(await client.call_tool("echo", {"text": "ünïcode 🎬"})) == "ünïcode 🎬"
         counted = await client.call_tool("count", {"to": 3}, progress_callback=heard)
-        assert (_text(counted), told) == ("counted to 3", [1, 2, 3])
-        assert _text(await client.call_tool("ask", {})) == "Ada likes green."
+        assert (text_of(counted), told) == ("counted to 3", [1, 2, 3])
+        assert text_of(await client.call_tool("ask", {})) == "Ada likes green."
         assert person.asked == ["Your name?", "Which colour do you like, Ada?"]
-        visits = [_text(await client.call_tool("visits", {})) for _ in range(2)]
+        visits = [text_of(await client.call_tool("visits", {})) for _ in range(2)]
         expected = ["visit 1", "visit 2"] if era == "legacy" else ["There is no session to count in."] * 2
         assert visits == expected
         (content,) = (await client.read_resource("example://language")).contents
@@ -74,8 +69,8 @@ async def test_an_announcement_reaches_every_session(server: ServedProgram) -> N
         _client(server, "legacy", logging_callback=logged) as listener,
         _client(server, "legacy") as other,
     ):
-        assert _text(await listener.call_tool("echo", {"text": "here"})) == "here"
-        assert _text(await other.call_tool("announce", {"text": "dinner"})) == "announced"
+        assert text_of(await listener.call_tool("echo", {"text": "here"})) == "here"
+        assert text_of(await other.call_tool("announce", {"text": "dinner"})) == "announced"
         with anyio.fail_after(PATIENCE):
             await heard.wait()
         assert lines == ["dinner"]

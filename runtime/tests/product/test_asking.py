@@ -21,92 +21,76 @@ from longwire.product.asking import AskingRules
 from longwire.product.catalog import Answer, Call, Catalog, Tool
 from tool_results import sentence_of
 
-ERAS = ["legacy", "2026-07-28"]
-MODERN = ERAS[1]
+MODERN = "2026-07-28"
 NOTHING = {"type": "object", "properties": {}}
 ANY = {"type": "object", "properties": {"n": {"type": "integer"}}}
+
+
+@pytest.fixture(params=["legacy", MODERN])
+def era(request: pytest.FixtureRequest) -> str:
+    found: str = request.param
+    return found
 
 
 class Desk:
     """A server with one tool, and how a client calls it."""
 
     def __init__(self, run: Callable[[Call], Awaitable[Answer]], **rules: Any) -> None:
-        self.counted: list[tuple[str, str]] = []
+        self.counted: list[tuple[str, ...]] = []
         self.runs = 0
-
-        def count(kind: str, outcome: str) -> None:
-            self.counted.append((kind, outcome))
 
         async def counting(call: Call) -> Answer:
             self.runs += 1
             return await run(call)
 
-        self.server = build_server(
-            Catalog(
-                tools=[Tool("ask", "Ask", "Asks.", ANY, counting), Tool("two", "Two", "", ANY, counting)]
-            ),
-            name="desk",
-            version="1",
-            asking=AskingRules(count=count, **rules),
-        )
+        catalog = Catalog(tools=[Tool(name, name, "", ANY, counting) for name in ("ask", "two")])
+        asking = AskingRules(count=lambda *counted: self.counted.append(counted), **rules)
+        self.server = build_server(catalog, name="desk", version="1", asking=asking)
 
-    def call(self, era: str, person: Person | None, **arguments: Any) -> types.CallToolResult:
-        return anyio.run(lambda: self.called(era, person, arguments))
-
-    async def called(
-        self, era: str, person: Person | None, arguments: dict[str, Any]
-    ) -> types.CallToolResult:
+    async def call(self, era: str, person: Person | None) -> types.CallToolResult:
         async with self.client(era, person) as client:
-            return await client.call_tool("ask", arguments)
+            return await client.call_tool("ask", {})
 
-    def refusal(self, era: str, person: Person | None) -> MCPError:
+    async def refusal(self, era: str, person: Person | None) -> MCPError:
         """The protocol error that a call gets."""
-
-        async def main() -> MCPError:
-            async with self.client(era, person) as client:
-                with pytest.raises(MCPError) as caught:
-                    await client.call_tool("ask", {})
-            return caught.value
-
-        return anyio.run(main)
+        async with self.client(era, person) as client:
+            with pytest.raises(MCPError) as caught:
+                await client.call_tool("ask", {})
+        return caught.value
 
     def client(self, era: str, person: Person | None) -> Client:
         callbacks = person.callbacks if person is not None else {}
         return Client(self.server, mode=era, **callbacks)
 
 
-@pytest.mark.parametrize("era", ERAS)
-def test_one_handler_asks_in_both_eras(era: str) -> None:
+async def test_one_handler_asks_in_both_eras(era: str) -> None:
     desk, person = Desk(interview), Person()
-    assert desk.call(era, person).structured_content == TOLD
+    assert (await desk.call(era, person)).structured_content == TOLD
     assert person.asked == ASKED  # each once, whether the handler waits or runs again
     assert desk.runs == (1 if era == "legacy" else 5)
     assert desk.counted == []
 
 
-@pytest.mark.parametrize("era", ERAS)
-def test_a_person_may_decline(era: str) -> None:
+async def test_a_person_may_decline(era: str) -> None:
     async def run(call: Call) -> Answer:
         result = await call.elicit("Your name?", NAME)
         return {"action": result.action, "content": result.content}
 
     person = Person()
     person.action = "decline"
-    assert Desk(run).call(era, person).structured_content == {"action": "decline", "content": None}
+    assert (await Desk(run).call(era, person)).structured_content == {"action": "decline", "content": None}
 
 
-@pytest.mark.parametrize("era", ERAS)
-def test_an_answer_that_does_not_fit_the_form_is_refused(era: str) -> None:
+async def test_an_answer_that_does_not_fit_the_form_is_refused(era: str) -> None:
     async def run(call: Call) -> Answer:
         return {"age": await call.elicit("Age?", AGE)}
 
-    result = Desk(run).call(era, Person(age=-1))
+    result = await Desk(run).call(era, Person(age=-1))
     assert result.is_error
     assert "'Age?' doesn't fit the form: 'age': -1 is less than the minimum of 0" in sentence_of(result)
 
 
-@pytest.mark.parametrize("era", ERAS)
-def test_questions_of_several_tasks_are_asked_together(era: str) -> None:
+async def test_questions_of_several_tasks_are_asked_together(era: str) -> None:
     async def run(call: Call) -> Answer:
         name, age = await asyncio.gather(call.elicit("Name?", NAME), call.elicit("Age?", AGE))
         found: list[Any] = []
@@ -120,21 +104,20 @@ def test_questions_of_several_tasks_are_asked_together(era: str) -> None:
         return {**(name.content or {}), **(age.content or {}), "more": len(found)}
 
     desk, person = Desk(run), Person()
-    result = desk.call(era, person)
+    result = await desk.call(era, person)
     assert result.structured_content == {"name": "Ada", "age": 36, "more": 2}
     assert sorted(person.asked) == ["Ada|None|5", "Age?", "Name?", "roots"]
     assert desk.runs == (1 if era == "legacy" else 3)
 
 
-@pytest.mark.parametrize("era", ERAS)
-def test_a_handler_that_catches_errors_still_asks(era: str) -> None:
+async def test_a_handler_that_catches_errors_still_asks(era: str) -> None:
     async def run(call: Call) -> Answer:
         try:
             return {"name": (await call.elicit("Name?", NAME)).content}
         except Exception as error:
             return {"error": repr(error)}
 
-    assert Desk(run).call(era, Person()).structured_content == {"name": {"name": "Ada"}}
+    assert (await Desk(run).call(era, Person())).structured_content == {"name": {"name": "Ada"}}
 
 
 async def _sampling(call: Call) -> Answer:
@@ -145,20 +128,18 @@ async def _sampling(call: Call) -> Answer:
     return {"told": told.model}
 
 
-@pytest.mark.parametrize("era", ERAS)
-def test_policy_error_refuses_what_the_client_did_not_declare(era: str) -> None:
+async def test_policy_error_refuses_what_the_client_did_not_declare(era: str) -> None:
     desk = Desk(_sampling)
-    error = desk.refusal(era, None)
+    error = await desk.refusal(era, None)
     assert error.code == types.MISSING_REQUIRED_CLIENT_CAPABILITY
     assert "'sampling'" in error.message
     assert error.data == {"requiredCapabilities": {"sampling": {}}}
     assert desk.counted == [("sampling", "refused")]
 
 
-@pytest.mark.parametrize("era", ERAS)
-def test_policy_drop_tells_the_handler(era: str) -> None:
+async def test_policy_drop_tells_the_handler(era: str) -> None:
     desk = Desk(_sampling, policy="drop")
-    told = desk.call(era, None).structured_content
+    told = (await desk.call(era, None)).structured_content
     assert told is not None
     assert told["not asked"].endswith("the request was not sent")
     assert desk.counted == [("sampling", "dropped")]
@@ -166,31 +147,29 @@ def test_policy_drop_tells_the_handler(era: str) -> None:
     async def careless(call: Call) -> Answer:
         return {"told": await call.sample("Ada", max_tokens=5)}
 
-    result = Desk(careless, policy="drop").call(era, None)
+    result = await Desk(careless, policy="drop").call(era, None)
     assert result.is_error  # not the handler's fault, nor a bug of the server
     assert "was not sent" in sentence_of(result)
 
 
-@pytest.mark.parametrize("era", ERAS)
-def test_policy_warn_asks_nevertheless(era: str) -> None:
+async def test_policy_warn_asks_nevertheless(era: str) -> None:
     desk = Desk(_sampling, policy="warn")
-    error = desk.refusal(era, None)  # the client's own
+    error = await desk.refusal(era, None)  # the client's own
     assert error.code != types.MISSING_REQUIRED_CLIENT_CAPABILITY
     assert desk.counted == [("sampling", "warned")]
 
 
-@pytest.mark.parametrize("era", ERAS)
-def test_a_page_needs_a_client_that_opens_pages(era: str) -> None:
+async def test_a_page_needs_a_client_that_opens_pages(era: str) -> None:
     async def run(call: Call) -> Answer:
         return {"action": (await call.open_page("Sign in", "https://example.com/", "e1")).action}
 
     person = Person()
-    assert Desk(run).call(era, person).structured_content == {"action": "accept"}
+    assert (await Desk(run).call(era, person)).structured_content == {"action": "accept"}
     assert person.asked == ["Sign in"]
-    assert "'elicitation.url'" in Desk(run).refusal(era, None).message
+    assert "'elicitation.url'" in (await Desk(run).refusal(era, None)).message
 
 
-def test_a_client_that_does_not_answer_is_not_waited_for() -> None:
+async def test_a_client_that_does_not_answer_is_not_waited_for() -> None:
     async def run(call: Call) -> Answer:
         return {"name": (await call.elicit("Name?", NAME)).content}
 
@@ -199,10 +178,10 @@ def test_a_client_that_does_not_answer_is_not_waited_for() -> None:
             await anyio.sleep_forever()
             raise AssertionError
 
-    assert Desk(run, timeout=0.01).refusal("legacy", Silent()).code == types.REQUEST_TIMEOUT
+    assert (await Desk(run, timeout=0.01).refusal("legacy", Silent())).code == types.REQUEST_TIMEOUT
 
 
-def test_a_question_that_changes_is_asked_anew() -> None:
+async def test_a_question_that_changes_is_asked_anew() -> None:
     asked = iter(range(100))
 
     async def run(call: Call) -> Answer:
@@ -211,31 +190,25 @@ def test_a_question_that_changes_is_asked_anew() -> None:
         return {"deleted": number, "action": answer.action}
 
     desk, person = Desk(run), Person()
-    assert desk.call(MODERN, person).structured_content == {"deleted": 0, "action": "accept"}
+    assert (await desk.call(MODERN, person)).structured_content == {"deleted": 0, "action": "accept"}
     next(asked)
     person.asked.clear()
     # The answer to "Delete 1?" is not taken for one to "Delete 2?".
-    assert desk.call(MODERN, person).structured_content == {"deleted": 2, "action": "accept"}
+    assert (await desk.call(MODERN, person)).structured_content == {"deleted": 2, "action": "accept"}
     assert person.asked == ["Delete 1?", "Delete 2?"]
 
 
-def test_questions_without_an_end_are_ended() -> None:
+async def test_questions_without_an_end_are_ended() -> None:
     count = iter(range(1000))
 
     async def run(call: Call) -> Answer:
         await call.elicit(f"Question {next(count)}?", NOTHING)
         return {}
 
-    async def story(desk: Desk) -> None:
-        person = Person()
-        client = Client(
-            desk.server, mode=MODERN, elicitation_callback=person.fill_in, input_required_max_rounds=100
-        )
-        async with client:
-            with pytest.raises(MCPError, match="still asks after 32 rounds"):
-                await client.call_tool("ask", {})
-
-    anyio.run(story, Desk(run))
+    rules = {"elicitation_callback": Person().fill_in, "input_required_max_rounds": 100}
+    async with Client(Desk(run).server, mode=MODERN, **rules) as client:
+        with pytest.raises(MCPError, match="still asks after 32 rounds"):
+            await client.call_tool("ask", {})
 
 
 class Rounds:
@@ -258,7 +231,8 @@ class Rounds:
 
 
 @asynccontextmanager
-async def rounds(**rules: Any) -> AsyncIterator[Rounds]:
+async def rounds(principal: Principal | None = None, **rules: Any) -> AsyncIterator[Rounds]:
+    PRINCIPAL.set(principal)
     async with Desk(_name, **rules).client(MODERN, Person()) as client:
         yield Rounds(client)
 
@@ -302,19 +276,14 @@ async def test_the_state_of_another_server_is_refused() -> None:
 
 
 async def test_the_state_of_another_principal_is_refused() -> None:
-    desk = Desk(_name)
-    PRINCIPAL.set(Principal.of_token("alice"))
-    async with desk.client(MODERN, Person()) as client:
-        asked = await Rounds(client).first()
+    keys = (b"k" * 32,)
+    async with rounds(Principal.of_token("alice"), keys=keys) as client:
+        state = (await client.first()).request_state
+        assert isinstance(await client.then(state, {"question-1": ADA}), types.CallToolResult)
     for foreign in (Principal.of_token("bob"), Principal.of_address("::1"), None):
-        PRINCIPAL.set(foreign)
-        async with desk.client(MODERN, Person()) as client:
+        async with rounds(foreign, keys=keys) as client:
             with pytest.raises(MCPError, match="Invalid or expired requestState"):
-                await Rounds(client).then(asked.request_state, {"question-1": ADA})
-    PRINCIPAL.set(Principal.of_token("alice"))
-    async with desk.client(MODERN, Person()) as client:
-        done = await Rounds(client).then(asked.request_state, {"question-1": ADA})
-    assert isinstance(done, types.CallToolResult)
+                await client.then(state, {"question-1": ADA})
 
 
 async def test_the_state_expires(monkeypatch: pytest.MonkeyPatch) -> None:

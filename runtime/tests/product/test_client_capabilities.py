@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 from typing import Any
 
 import pytest
 from mcp.shared.exceptions import MCPError
 
+from longwire.counters import RuntimeCounters
 from longwire.product.client_capabilities import RequestDropped, admit, admitted, need_of
 
 SAMPLE, FORM = "sampling/createMessage", "elicitation/create"
@@ -46,21 +46,17 @@ def test_a_request_needs_a_declared_capability(
 
 
 def test_a_request_is_judged_once(caplog: pytest.LogCaptureFixture) -> None:
-    counted: list[tuple[str, str]] = []
-
-    def count(kind: str, outcome: str) -> None:
-        counted.append((kind, outcome))
-
-    with caplog.at_level(logging.WARNING, "longwire.product.client_capabilities"):
+    counters = RuntimeCounters()
+    count = counters.count_request
+    admit("roots/list", None, {}, "warn", count)
+    with admitted():
         admit("roots/list", None, {}, "warn", count)
-        with admitted():
-            admit("roots/list", None, {}, "warn", count)
-            admit("roots/list", None, {}, "error", count)
-    assert counted == [("roots", "warned")]
+        admit("roots/list", None, {}, "error", count)
     assert len(caplog.records) == 1
     assert "'roots'" in caplog.text
     with pytest.raises(MCPError, match=r"'elicitation\.url', which 'elicitation/create' needs"):
         admit(FORM, {"mode": "url"}, {"elicitation": {}}, "error", count)
     with pytest.raises(RequestDropped):
         admit(FORM, {"mode": "url"}, {"elicitation": {}}, "drop", count)
-    assert counted[1:] == [("elicitation", "refused"), ("elicitation", "dropped")]
+    told = ("roots", "warned"), ("elicitation", "refused"), ("elicitation", "dropped")
+    assert counters.client_requests == dict.fromkeys(told, 1)

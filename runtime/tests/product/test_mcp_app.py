@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Sequence
+from contextlib import AbstractAsyncContextManager
 from typing import Any
 
-import anyio
 import mcp_types as types
 import pytest
 from mcp import Client, MCPError
@@ -16,7 +16,6 @@ from longwire.product.catalog import Answer, Call, Catalog, Context, Prompt, Too
 from tool_results import sentence_of
 
 OBJECT = {"type": "object", "properties": {}, "additionalProperties": False}
-ERAS = ["legacy", "2026-07-28"]
 
 
 async def _good(call: Call) -> Answer:
@@ -71,46 +70,35 @@ CATALOG = Catalog(
 )
 
 
-def ask(era: str, question: Callable[[Client], Awaitable[Any]]) -> Any:
-    async def main() -> Any:
-        server = build_server(CATALOG, name="test", version="1")
-        async with Client(server, mode=era) as client:
-            return await question(client)
-
-    return anyio.run(main)
+@pytest.fixture(params=["legacy", "2026-07-28"])
+def client(request: pytest.FixtureRequest) -> AbstractAsyncContextManager[Client]:
+    return Client(build_server(CATALOG, name="test", version="1"), mode=request.param)
 
 
-def refusal(era: str, question: Callable[[Client], Awaitable[Any]]) -> str:
+async def refusal(asking: Awaitable[Any]) -> str:
     """The protocol error that a question gets."""
-
-    async def caught(client: Client) -> str:
-        with pytest.raises(MCPError) as error:
-            await question(client)
-        return str(error.value)
-
-    return str(ask(era, caught))
+    with pytest.raises(MCPError) as error:
+        await asking
+    return str(error.value)
 
 
-@pytest.mark.parametrize("era", ERAS)
-def test_tools_are_listed_with_their_annotations(era: str) -> None:
-    listed = ask(era, lambda client: client.list_tools()).tools
-    assert [tool.name for tool in listed] == ["good", "refusing", "broken"]
-    assert [tool.annotations.read_only_hint for tool in listed] == [True, False, True]
+async def test_tools_are_listed_with_their_annotations(client: Client) -> None:
+    listed = (await client.list_tools()).tools
+    hints = [(tool.name, tool.annotations and tool.annotations.read_only_hint) for tool in listed]
+    assert hints == [("good", True), ("refusing", False), ("broken", True)]
 
 
-@pytest.mark.parametrize("era", ERAS)
-def test_a_call_is_answered_with_progress(era: str) -> None:
+async def test_a_call_is_answered_with_progress(client: Client) -> None:
     told = []
 
     async def listen(*progress: Any) -> None:
         told.append(progress)
 
-    result = ask(era, lambda client: client.call_tool("good", {}, progress_callback=listen))
+    result = await client.call_tool("good", {}, progress_callback=listen)
     assert result.structured_content == {"client": "local", "value": 1.0}
     assert told == [(1, 2, "half")]
 
 
-@pytest.mark.parametrize("era", ERAS)
 @pytest.mark.parametrize(
     ("tool", "arguments", "error"),
     [
@@ -121,35 +109,35 @@ def test_a_call_is_answered_with_progress(era: str) -> None:
         ("good", {"x": 1}, "tool 'good' has no argument 'x'; it takes: none"),
     ],
 )
-def test_failures_are_results_with_an_error(era: str, tool: str, arguments: Any, error: str) -> None:
-    result = ask(era, lambda client: client.call_tool(tool, arguments))
-    assert sentence_of(result) == error
+async def test_failures_are_results_with_an_error(
+    client: Client, tool: str, arguments: Any, error: str
+) -> None:
+    assert sentence_of(await client.call_tool(tool, arguments)) == error
 
 
-@pytest.mark.parametrize("era", ERAS)
-def test_prompts(era: str) -> None:
-    found = ask(era, lambda client: client.get_prompt("ask", {"what": "bits"}))
-    assert found.messages[0].content.text == "about bits"
-    assert "needs the argument 'what'" in refusal(era, lambda client: client.get_prompt("ask", {}))
-    assert "unknown prompt 'no'" in refusal(era, lambda client: client.get_prompt("no", {}))
-    assert len(refusal(era, lambda client: client.get_prompt("n" * 100_000, {}))) < 2000
+async def test_prompts(client: Client) -> None:
+    content = (await client.get_prompt("ask", {"what": "bits"})).messages[0].content
+    assert isinstance(content, types.TextContent)
+    assert content.text == "about bits"
+    assert "needs the argument 'what'" in await refusal(client.get_prompt("ask", {}))
+    assert "unknown prompt 'no'" in await refusal(client.get_prompt("no", {}))
+    assert len(await refusal(client.get_prompt("n" * 100_000, {}))) < 2000
 
 
-@pytest.mark.parametrize("era", ERAS)
-def test_resources(era: str) -> None:
-    assert [r.name for r in ask(era, lambda client: client.list_resources()).resources] == ["a", "b"]
-    assert len(ask(era, lambda client: client.list_resource_templates()).resource_templates) == 1
-    assert ask(era, lambda client: client.read_resource("letter://b")).contents[0].text == "b"
-    assert "no such resource: letter://c" in refusal(era, lambda client: client.read_resource("letter://c"))
-    long = refusal(era, lambda client: client.read_resource("letter://" + "c" * 100_000))
+async def test_resources(client: Client) -> None:
+    assert [resource.name for resource in (await client.list_resources()).resources] == ["a", "b"]
+    assert len((await client.list_resource_templates()).resource_templates) == 1
+    content = (await client.read_resource("letter://b")).contents[0]
+    assert isinstance(content, types.TextResourceContents)
+    assert content.text == "b"
+    assert "no such resource: letter://c" in await refusal(client.read_resource("letter://c"))
+    long = await refusal(client.read_resource("letter://" + "c" * 100_000))
     assert "no such resource: letter://cc" in long
     assert len(long) < 2000
 
 
-@pytest.mark.parametrize("era", ERAS)
-def test_completions_are_cut_at_the_protocols_limit(era: str) -> None:
+async def test_completions_are_cut_at_the_protocols_limit(client: Client) -> None:
     reference = types.PromptReference(type="ref/prompt", name="ask")
-    found = ask(era, lambda client: client.complete(reference, {"name": "what", "value": "v"})).completion
-    assert len(found.values) == 100
-    assert found.values[0] == "v0"
+    found = (await client.complete(reference, {"name": "what", "value": "v"})).completion
+    assert (len(found.values), found.values[0]) == (100, "v0")
     assert (found.total, found.has_more) == (150, True)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import anyio
 import mcp_types as types
 import pytest
 from mcp import Client
@@ -54,13 +51,9 @@ CATALOG = Catalog(
 )
 
 
-def ask(era: str, principal: Principal | None, question: Any) -> Any:
-    async def main() -> Any:
-        PRINCIPAL.set(principal)
-        async with Client(build_server(CATALOG, name="test", version="1"), mode=era) as client:
-            return await question(client)
-
-    return anyio.run(main)
+def client_of(principal: Principal | None, era: str = ERAS[1]) -> Client:
+    PRINCIPAL.set(principal)
+    return Client(build_server(CATALOG, name="test", version="1"), mode=era)
 
 
 def allowed(*tools: str) -> Principal:
@@ -82,10 +75,9 @@ def allowed(*tools: str) -> Principal:
         (allowed("start"), []),  # it could start none
     ],
 )
-def test_lists_and_calls_agree(era: str, principal: Principal | None, seen: list[str]) -> None:
-    async def everything(client: Client) -> None:
-        listed = [tool.name for tool in (await client.list_tools()).tools]
-        assert listed == seen
+async def test_lists_and_calls_agree(era: str, principal: Principal | None, seen: list[str]) -> None:
+    async with client_of(principal, era) as client:
+        assert [tool.name for tool in (await client.list_tools()).tools] == seen
         for name in [*NAMES, "start"]:
             result = await client.call_tool(name, {"tool": "score"} if name == "start" else {})
             assert result.is_error is (name not in seen)
@@ -95,28 +87,29 @@ def test_lists_and_calls_agree(era: str, principal: Principal | None, seen: list
                 assert told.startswith(f"unknown tool: {name}; there are ")
                 assert sorted(told.partition("there are ")[2].split(", ")) == sorted(others.split(", "))
 
-    ask(era, principal, everything)
-
 
 @pytest.mark.parametrize("era", ERAS)
-def test_a_tool_that_runs_others_offers_the_allowed_ones(era: str) -> None:
-    async def start(client: Client) -> None:
+async def test_a_tool_that_runs_others_offers_the_allowed_ones(era: str) -> None:
+    async with client_of(allowed("start", "sea*"), era) as client:
         listed = (await client.list_tools()).tools
         assert listed[-1].input_schema["properties"]["tool"]["enum"] == ["search"]
         assert (await client.call_tool("start", {"tool": "search"})).structured_content == {"ran": "search"}
         refused = await client.call_tool("start", {"tool": "score"})
         assert sentence_of(refused) == "invalid tool 'score': use one of 'search'"
 
-    ask(era, allowed("start", "sea*"), start)
 
-
-def test_a_shared_cache_shows_no_principal_the_list_of_another() -> None:
-    def scope(principal: Principal | None) -> str:
-        found = ask("2026-07-28", principal, lambda client: client.list_tools())
-        assert found.ttl_ms == 1000
-        return str(found.cache_scope)
-
-    assert scope(None) == "public"
-    assert scope(Principal.of_address("127.0.0.1")) == "public"
-    assert scope(Principal.of_token("root")) == "private"
-    assert scope(allowed("score")) == "private"
+@pytest.mark.parametrize(
+    ("principal", "scope"),
+    [
+        (None, "public"),
+        (Principal.of_address("127.0.0.1"), "public"),
+        (Principal.of_token("root"), "private"),
+        (allowed("score"), "private"),
+    ],
+)
+async def test_a_shared_cache_shows_no_principal_the_list_of_another(
+    principal: Principal | None, scope: str
+) -> None:
+    async with client_of(principal) as client:
+        found = await client.list_tools()
+    assert (found.ttl_ms, found.cache_scope) == (1000, scope)

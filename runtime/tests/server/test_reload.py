@@ -22,7 +22,7 @@ from longwire.guard.tokens import TokenFile, Tokens, parse_tokens
 from longwire.operations.logs import Redactor
 from longwire.principals.limits import CallLimits
 from longwire.principals.rates import parse_rate
-from longwire.server.reload import Configuration, reload, reload_certificate
+from longwire.server.reload import Configuration, reload
 from longwire.server.serve import Named, ServeOptions
 from longwire.server.start_options import options
 from longwire.settings import Settings
@@ -69,19 +69,6 @@ def test_a_bad_file_is_one_sentence_in_the_log(tmp_path: Path, caplog: pytest.Lo
     ]
 
 
-async def test_the_signal(tmp_path: Path) -> None:
-    before = signal.getsignal(signal.SIGHUP)
-    path, tokens = token_file(tmp_path)
-    changed = Signal()
-    tokens.on_gone(lambda _: changed.add())
-    with options_of(tokens).reloading(Redactor()):
-        path.write_text(f"bob {BOB}\n")
-        os.kill(os.getpid(), signal.SIGHUP)
-        await changed.reaches()
-    assert tokens.find(BOB) is not None
-    assert signal.getsignal(signal.SIGHUP) == before
-
-
 async def test_what_an_expired_token_left_open_ends(tmp_path: Path) -> None:
     path = tmp_path / "tokens.toml"
     path.write_text(f"[tokens.alice]\ntoken = '{ALICE}'\nexpires = 2026-01-01T00:00:00Z\n")
@@ -102,35 +89,24 @@ async def test_without_a_file_the_signal_keeps_its_meaning() -> None:
         await anyio.lowlevel.checkpoint()
 
 
-def test_the_certificate_is_read_again_or_stays(caplog: pytest.LogCaptureFixture) -> None:
-    class Files:
-        bad = False
-
-        def reload(self) -> None:
-            if self.bad:
-                raise SettingsError("can't read the TLS key 'k': name a PEM file")
-
-    files = Files()
-    with caplog.at_level(logging.INFO):
-        reload_certificate(cast(Certificate, files))
-        files.bad = True
-        reload_certificate(cast(Certificate, files))
-    assert caplog.messages == [
-        "read the certificate again",
-        "the certificate stays as it was: can't read the TLS key 'k': name a PEM file",
-    ]
-
-
-async def test_the_signal_without_a_token_file() -> None:
+async def test_at_the_signal_the_certificate_is_read_again_or_stays(caplog: pytest.LogCaptureFixture) -> None:
     read = Signal()
 
     class Files:
         def reload(self) -> None:
             read.add()
+            if read.count == 2:
+                raise SettingsError("can't read the TLS key 'k': name a PEM file")
 
-    with options_of(Tokens(), certificate=cast(Certificate, Files())).reloading(Redactor()):
-        os.kill(os.getpid(), signal.SIGHUP)
-        await read.reaches()
+    options = options_of(Tokens(), certificate=cast(Certificate, Files()))
+    with caplog.at_level(logging.INFO), options.reloading(Redactor()):
+        for times in (1, 2):
+            os.kill(os.getpid(), signal.SIGHUP)
+            await read.reaches(times)
+    assert caplog.messages[1::2] == [
+        "read the certificate again",
+        "the certificate stays as it was: can't read the TLS key 'k': name a PEM file",
+    ]
 
 
 CONFIGURATION = """
@@ -149,7 +125,7 @@ session_ttl_seconds = 60
 """
 
 
-def test_rates_scopes_origins_and_limits_count_without_a_restart(
+def test_rates_scopes_origins_and_limits_of_the_file_count_without_a_restart(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     path = tmp_path / "longwire.toml"
@@ -160,13 +136,17 @@ def test_rates_scopes_origins_and_limits_count_without_a_restart(
 
     wanted = replace(options(found()), again=found)
     configuration, limits = Configuration(wanted), CallLimits(wanted.settings)
+    wire = configuration.wire
     assert configuration.has_file
     configuration.on_change.append(limits.become)
     security = wanted.access.at(LOCAL)
     principal = granted("bob", {"scopes": ["score"]}, wanted.scopes, "t")
     assert not principal.may_call("list_models")
     path.write_text(
-        CONFIGURATION.replace("60/min", "1/day").replace('"vmaf_score*"', '"list_*"').replace("= 60", "= 61")
+        CONFIGURATION.replace("60/min", "1/day")
+        .replace('"vmaf_score*"', '"list_*"')
+        .replace("= 60", "= 61")
+        .replace("_sessions = 2", "_sessions = 9")
         + "allowed_origins = ['https://studio.example']\n"
     )
     with caplog.at_level(logging.INFO):
@@ -176,6 +156,7 @@ def test_rates_scopes_origins_and_limits_count_without_a_restart(
     assert limits._rates.check("token:a") is None
     assert limits._rates.check("token:a") is not None
     assert configuration.settings.idle_timeout == 60
+    assert (wire.max_sessions, configuration.settings.max_sessions) == (9, 9)
     read, rest = caplog.messages
     for part in ("limits.rate = ", "1/day", "auth.scopes = ", "list_*", "mcp.allowed_origins = "):
         assert part in read
@@ -185,18 +166,6 @@ def test_rates_scopes_origins_and_limits_count_without_a_restart(
     configuration.reload()
     assert caplog.messages[-1].count(str(path)) == 2
     assert limits._rates.check("token:a") is not None
-
-
-def test_limits_are_those_of_the_file_that_was_read_last(tmp_path: Path) -> None:
-    path = tmp_path / "longwire.toml"
-    path.write_text(CONFIGURATION)
-    configuration = Configuration(
-        replace(options(effective({}, {}, path)), again=lambda: effective({}, {}, path))
-    )
-    wire = configuration.wire
-    path.write_text(CONFIGURATION.replace("max_sessions = 2", "max_sessions = 9"))
-    configuration.reload()
-    assert (wire.max_sessions, configuration.settings.max_sessions) == (9, 9)
 
 
 TOOLS = ["vmaf_score", "vmaf_version", "list_models"]
@@ -239,11 +208,10 @@ resources = []
 
 
 def test_nothing_is_told_where_nothing_is_wrong(tmp_path: Path) -> None:
-    path = tmp_path / "tokens"
-    path.write_text(f"alice {ALICE}\n")
+    path, tokens = token_file(tmp_path)
     path.chmod(0o640)
     assert not Named()
-    assert not list(Named(tokens=TokenFile(str(path))).oversights(TOOLS))
+    assert not list(Named(tokens=tokens).oversights(TOOLS))
 
 
 def test_token_files_that_are_open_and_tokens_that_have_expired(tmp_path: Path) -> None:
@@ -260,23 +228,23 @@ def test_token_files_that_are_open_and_tokens_that_have_expired(tmp_path: Path) 
     ]
 
 
-async def test_a_file_that_is_read_again_is_looked_at_again(
+async def test_at_the_signal_tokens_are_read_again_and_their_file_is_looked_at(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with caplog.at_level(logging.WARNING):
-        path = tmp_path / "tokens"
-        path.write_text(f"alice {ALICE}\n")
-        path.chmod(0o600)
-        tokens, changed = TokenFile(str(path)), Signal()
-        named = Named(tokens=tokens)
+    before = signal.getsignal(signal.SIGHUP)
+    path, tokens = token_file(tmp_path)
+    changed = Signal()
 
-        def oversights() -> list[str]:
-            changed.add()
-            return list(named.of_tokens(TOOLS))
+    def oversights() -> list[str]:
+        changed.add()
+        return list(Named(tokens=tokens).of_tokens(TOOLS))
 
-        with options_of(tokens).reloading(Redactor(), oversights):
-            path.chmod(0o604)
-            os.kill(os.getpid(), signal.SIGHUP)
-            await changed.reaches()
-        assert "is open to every user (mode 0604)" in caplog.text
-        assert ALICE not in caplog.text
+    with options_of(tokens).reloading(Redactor(), oversights):
+        path.write_text(f"bob {BOB}\n")
+        path.chmod(0o604)
+        os.kill(os.getpid(), signal.SIGHUP)
+        await changed.reaches()
+    assert tokens.find(BOB) is not None
+    assert signal.getsignal(signal.SIGHUP) == before
+    assert "is open to every user (mode 0604)" in caplog.text
+    assert BOB not in caplog.text

@@ -8,7 +8,7 @@ import signal
 import socket
 import subprocess
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -37,15 +37,23 @@ BOTH_ERAS = pytest.mark.parametrize("era", ERAS)
 class Caller:
     """A call that waits, and what became of it."""
 
-    def __init__(self) -> None:
-        self.answer: Any = None
-        self.failed = False
+    answer: Any = None
 
     async def wait(self, client: Any) -> None:
-        try:
+        with suppress(MCPError):
             self.answer = (await client.call_tool("wait", {"text": LONG})).structured_content
-        except MCPError:
-            self.failed = True
+
+
+class Stopping:
+    """What a server does when it is asked to stop: it lasts until a test lets it go on."""
+
+    def __init__(self) -> None:
+        self.begun, self.go_on = anyio.Event(), anyio.Event()
+
+    async def __call__(self, grace: float) -> None:
+        self.grace = grace
+        self.begun.set()
+        await self.go_on.wait()
 
 
 @TRANSPORTS
@@ -53,16 +61,10 @@ class Caller:
 async def test_work_that_ends_within_the_grace_time_is_answered(
     transport: str, era: str, tmp_path: Path
 ) -> None:
-    stopping = anyio.Event()
-
-    async def on_stop(grace: float) -> None:
-        assert grace == SECONDS
-        stopping.set()
-
-    caller = Caller()
+    caller, stopping = Caller(), Stopping()
     settings = Settings(grace=SECONDS)
     async with (
-        serving(ENDPOINTS[transport](tmp_path), settings=settings, on_stop=on_stop) as server,
+        serving(ENDPOINTS[transport](tmp_path), settings=settings, on_stop=stopping) as server,
         server.client(era) as client,
     ):
         await client.list_tools()  # or the client asks for it when it has its answer
@@ -70,7 +72,9 @@ async def test_work_that_ends_within_the_grace_time_is_answered(
             tasks.start_soon(caller.wait, client)
             await server.bench.started.reaches()
             server.stop.request()
-            await stopping.wait()
+            await stopping.begun.wait()
+            assert stopping.grace == SECONDS
+            stopping.go_on.set()
             if transport == "uds":  # others may have to open a connection for it
                 with pytest.raises(MCPError, match="the server is stopping"):
                     await client.call_tool("echo")
@@ -106,29 +110,19 @@ async def test_work_that_takes_longer_is_cancelled(transport: str, tmp_path: Pat
 
 
 async def test_a_second_wish_is_granted_at_once() -> None:
-    stopping = anyio.Event()
-
-    async def on_stop(_: float) -> None:
-        stopping.set()
-        await anyio.sleep_forever()
-
-    async with busy(Http(LOCAL), 10 * SECONDS, on_stop=on_stop) as server:
+    stopping = Stopping()
+    async with busy(Http(LOCAL), 10 * SECONDS, on_stop=stopping) as server:
         server.stop.request()
-        await stopping.wait()
+        await stopping.begun.wait()
         server.stop.request()
 
 
 @pytest.mark.parametrize("transport", ["uds", "http"])
 async def test_a_server_that_stops_takes_no_new_clients(transport: str, tmp_path: Path) -> None:
-    stopping = anyio.Event()
-
-    async def on_stop(_: float) -> None:
-        stopping.set()
-        await anyio.sleep_forever()
-
-    async with serving(ENDPOINTS[transport](tmp_path), on_stop=on_stop) as server:
+    stopping = Stopping()
+    async with serving(ENDPOINTS[transport](tmp_path), on_stop=stopping) as server:
         server.stop.request()
-        await stopping.wait()
+        await stopping.begun.wait()
         address = server.where.removeprefix("http://").partition("/")[0]
         refused = "Connection refused|All connection attempts failed"
         with pytest.raises(OSError, match=refused):
@@ -196,17 +190,12 @@ def test_a_second_server_says_so_in_one_sentence(tmp_path: Path) -> None:
         assert path.exists()
 
 
-async def test_pages_for_operators_are_there_until_the_end(tmp_path: Path) -> None:
-    stopping, go_on = anyio.Event(), anyio.Event()
-
-    async def on_stop(_: float) -> None:
-        stopping.set()
-        await go_on.wait()
-
-    pages = metrics_pages(CollectorRegistry(), lambda: "it stops" if stopping.is_set() else None)
+async def test_pages_for_operators_are_there_until_the_end() -> None:
+    stopping = Stopping()
+    pages = metrics_pages(CollectorRegistry(), lambda: "it stops" if stopping.begun.is_set() else None)
     page = Page("metrics", LOCAL, pages, "/readyz")
     access, settings = Access(Tokens({"a-token-of-some-length": "a"})), Settings(grace=SECONDS)
-    async with serving(Http(LOCAL), page, access=access, settings=settings, on_stop=on_stop) as server:
+    async with serving(Http(LOCAL), page, access=access, settings=settings, on_stop=stopping) as server:
         url = next(found.where for found in server.opened if found.transport == "metrics")
         for status in (200, 503):
             async with http_client() as http:  # a new connection
@@ -214,8 +203,8 @@ async def test_pages_for_operators_are_there_until_the_end(tmp_path: Path) -> No
                 assert (await http.get(url.replace("readyz", "healthz"))).status_code == 200
             if status == 200:
                 server.stop.request()
-                await stopping.wait()
-        go_on.set()
+                await stopping.begun.wait()
+        stopping.go_on.set()
         await server.over.wait()
 
 

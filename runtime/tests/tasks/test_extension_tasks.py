@@ -20,7 +20,7 @@ from longwire.errors import LongwireError
 from longwire.product.app import build_server
 from longwire.product.catalog import Answer, Call, Catalog, Tool
 from longwire.tasks.extension import IDENTIFIER, Tasks
-from task_client import MODERN, TaskClient, ask, begin, until
+from task_client import MODERN, TaskClient, ask, begin, posted, until
 from tool_results import sentence_of
 from transport_bench import served, streamable_app
 
@@ -120,20 +120,19 @@ async def test_a_call_becomes_a_task_with_the_same_result() -> None:
 
 
 @pytest.mark.parametrize(
-    ("extensions", "mode"),
-    [([], MODERN), ([], "legacy"), ([advertise(IDENTIFIER)], "legacy")],  # whose results know no tasks
+    ("extensions", "mode", "tool"),
+    [
+        ([], MODERN, "echo"),
+        ([], "legacy", "echo"),
+        ([advertise(IDENTIFIER)], "legacy", "echo"),  # whose results know no tasks
+        ([TaskClient()], MODERN, "plain"),
+    ],
 )
-async def test_clients_that_cannot_have_tasks_get_results(
-    extensions: list[ClientExtension], mode: str
+async def test_clients_that_cannot_have_tasks_and_calls_of_short_tools_get_results(
+    extensions: list[ClientExtension], mode: str, tool: str
 ) -> None:
     async with playing(extensions, mode=mode) as (client, _):
-        result = await client.call_tool("echo", {"word": "hello"})
-        assert result.structured_content == {"word": "hello"}
-
-
-async def test_short_tools_are_answered_at_once() -> None:
-    async with playing() as (client, _):
-        result = await client.call_tool("plain", {"word": "hello"})
+        result = await client.call_tool(tool, {"word": "hello"})
         assert result.structured_content == {"word": "hello"}
 
 
@@ -222,21 +221,6 @@ async def test_input_is_asked_for_and_given_in_parts() -> None:
 
 async def test_over_http() -> None:
     """The SDK's client names the task in a header, and a header that names another is refused."""
-
-    async def headers(url: str, task_id: str) -> None:
-        async with httpx2.AsyncClient() as http:
-            for name, status, code in (
-                (task_id, 200, None),
-                (f"=?base64?{b64encode(task_id.encode()).decode()}?=", 200, None),
-                ("another", 400, types.HEADER_MISMATCH),
-                (None, 400, types.HEADER_MISMATCH),
-            ):
-                response = await http.post(url, **raw("tasks/get", task_id, name))
-                assert response.status_code == status, (name, response.text)
-                assert response.json().get("error", {}).get("code") == code
-            response = await http.post(url, **raw("tasks/result", task_id, task_id))
-            assert (response.status_code, response.json()["error"]["code"]) == (404, types.METHOD_NOT_FOUND)
-
     ground = Ground()
     ground.gate.set()
     app = streamable_app(ground.server())
@@ -248,19 +232,18 @@ async def test_over_http() -> None:
             task = await ask(client, "tasks/get", created.task_id)
             assert task["result"]["structuredContent"] == {"done": True}
             assert task["ttlMs"] is None
-        await headers(url, created.task_id)
-
-
-def raw(method: str, task_id: str, name: str | None) -> dict[str, Any]:
-    """What is posted, with the Mcp-Name header as given."""
-    meta = {
-        types.PROTOCOL_VERSION_META_KEY: MODERN,
-        types.CLIENT_CAPABILITIES_META_KEY: {"extensions": {IDENTIFIER: {}}},
-    }
-    body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": {"taskId": task_id, "_meta": meta}}
-    headers = {
-        "accept": "application/json, text/event-stream",
-        "mcp-protocol-version": MODERN,
-        "mcp-method": method,
-    }
-    return {"json": body, "headers": headers if name is None else headers | {"mcp-name": name}}
+        task_id = created.task_id
+        async with httpx2.AsyncClient() as http:
+            for name, status, code in (
+                (task_id, 200, None),
+                (f"=?base64?{b64encode(task_id.encode()).decode()}?=", 200, None),
+                ("another", 400, types.HEADER_MISMATCH),
+                (None, 400, types.HEADER_MISMATCH),
+            ):
+                request = posted("tasks/get", taskId=task_id)
+                request["headers"] |= {} if name is None else {"mcp-name": name}
+                response = await http.post(url, **request)
+                assert response.status_code == status, (name, response.text)
+                assert response.json().get("error", {}).get("code") == code
+            response = await http.post(url, **posted("tasks/result", taskId=task_id))
+            assert (response.status_code, response.json()["error"]["code"]) == (404, types.METHOD_NOT_FOUND)

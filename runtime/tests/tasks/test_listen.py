@@ -19,9 +19,9 @@ from mcp.server.subscriptions import InMemorySubscriptionBus, ResourceUpdated, T
 from local_tasks import Ask, LocalTasks, LocalWork
 from longwire.product.app import build_server
 from longwire.product.catalog import Answer, Call, Catalog, Tool
-from longwire.tasks.extension import IDENTIFIER, Tasks
+from longwire.tasks.extension import Tasks
 from longwire.tasks.listen import Listen
-from task_client import MODERN, PATIENCE, TaskClient, ask, begin, until
+from task_client import MODERN, PATIENCE, TaskClient, ask, begin, posted, until
 from transport_bench import served, streamable_app
 
 SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId"
@@ -47,32 +47,18 @@ class Ground:
         await self.gate.wait()
         return {"done": True}
 
-    @asynccontextmanager
-    async def client(self) -> AsyncIterator[Client]:
-        async with Client(self.url, mode=MODERN, extensions=[TaskClient()]) as client:
-            yield client
+    def client(self) -> Client:
+        return Client(self.url, mode=MODERN, extensions=[TaskClient()])
 
     @asynccontextmanager
     async def stream(
         self, *, declared: bool = True, identity: str = "listen-1", **asked: Any
     ) -> AsyncIterator[Frames]:
         """A stream as it comes over HTTP."""
-        capabilities = {"extensions": {IDENTIFIER: {}}} if declared else {}
-        meta = {types.PROTOCOL_VERSION_META_KEY: MODERN, types.CLIENT_CAPABILITIES_META_KEY: capabilities}
-        body = {
-            "jsonrpc": "2.0",
-            "id": identity,
-            "method": "subscriptions/listen",
-            "params": {"_meta": meta, "notifications": asked},
-        }
-        headers = {
-            "accept": "application/json, text/event-stream",
-            "mcp-protocol-version": MODERN,
-            "mcp-method": "subscriptions/listen",
-        }
+        request = posted("subscriptions/listen", identity, declared=declared, notifications=asked)
         async with (
             httpx2.AsyncClient(timeout=PATIENCE) as http,
-            http.stream("POST", self.url, json=body, headers=headers) as response,
+            http.stream("POST", self.url, **request) as response,
         ):
             yield Frames(response)
 

@@ -6,7 +6,6 @@ import logging
 import sys
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -69,8 +68,8 @@ def make() -> App:
 
 
 @pytest.fixture
-def runtime(tmp_path: Path) -> AbstractAsyncContextManager[Client]:
-    return served(make(), tmp_path / "w.sock")
+def runtime() -> AbstractAsyncContextManager[Client]:
+    return served(make())
 
 
 @pytest.mark.parametrize(
@@ -80,27 +79,20 @@ def runtime(tmp_path: Path) -> AbstractAsyncContextManager[Client]:
         ("prompts/get", {"name": "review"}, (-32603, "a prompt returned"), "the prompt 'review'"),
         ("acme/own", {"code": -1}, (-1, "as I like it"), None),
         ("acme/own", {"exit": 1}, (-32603, "called exit()"), "the method 'acme/own'"),
-        (
-            "acme/own",
-            {},
-            (-32603, "the method 'acme/own' failed in a way it should not"),
-            "the method 'acme/own' failed",
-        ),
+        ("acme/own", {}, (-32603, "'acme/own' failed in a way it should"), "the method 'acme/own' failed"),
     ],
 )
 async def test_errors_of_resources_prompts_and_methods_have_a_sentence(
-    tmp_path: Path,
+    runtime: Client,
     caplog: pytest.LogCaptureFixture,
     method: str,
     params: dict[str, Any],
     error: tuple[int, str],
     logged: str | None,
 ) -> None:
-    with caplog.at_level(logging.ERROR):
-        async with served(make(), tmp_path / "w.sock") as runtime:
-            found = (await runtime.call(method, params)).reply["error"]
-            assert found["code"] == error[0]
-            assert error[1] in found["message"]
+    found = (await runtime.call(method, params)).reply["error"]
+    assert found["code"] == error[0]
+    assert error[1] in found["message"]
     said = [one.getMessage() for one in caplog.records if one.levelno == logging.ERROR]
     assert bool(said) == (logged is not None)
     assert logged is None or logged in said[0]
@@ -136,7 +128,7 @@ class Table:
 
 
 @pytest.mark.parametrize("form", [Party, Table])
-async def test_a_form_may_be_a_model_or_a_dataclass(tmp_path: Path, form: type) -> None:
+async def test_a_form_may_be_a_model_or_a_dataclass(form: type) -> None:
     app = App("mine", "1")
 
     @app.tool
@@ -144,7 +136,7 @@ async def test_a_form_may_be_a_model_or_a_dataclass(tmp_path: Path, form: type) 
         answer = await app.elicit("How many?", form)
         return f"{answer.action} {answer.content}"
 
-    async with served(app, tmp_path / "w.sock") as runtime:
+    async with served(app) as runtime:
         call = runtime.begin_tool("book")
         request = await runtime.asked(call)
         assert request["params"]["requestedSchema"] == {

@@ -18,7 +18,7 @@ from longwire.settings import WireLimits
 from longwire.wire.serving import Serving
 from longwire.worker.link import RuntimeLink
 from longwire.worker.service import Introduction, Service
-from worker_ground import server
+from worker_ground import greeted, server
 
 _SERVER = server()
 HELLO = writing.runtime_hello("test", "1", "w1")
@@ -42,18 +42,18 @@ class Transport:
     close = abort
 
     def frames(self) -> list[dict[str, Any]]:
-        return [decode(text) for text in FrameDecoder().feed(bytes(self.written))]
+        return [decode(text) for text in FrameDecoder().texts(bytes(self.written))]
 
 
-def _link(made: Server[Any]) -> tuple[RuntimeLink, Transport]:
-    service = Service(Serving(made, WireLimits(), {}, Access()), Introduction("test", "1"))
+def _link() -> tuple[RuntimeLink, Transport]:
+    service = Service(Serving(_SERVER, WireLimits(), {}, Access()), Introduction("test", "1"))
     link, transport = RuntimeLink(service, lambda _: None), Transport()
     link.connection_made(transport)  # type: ignore[arg-type]
     return link, transport
 
 
-async def _fed(made: Server[Any], *pieces: bytes) -> Transport:
-    link, transport = _link(made)
+async def _fed(*pieces: bytes) -> Transport:
+    link, transport = _link()
     for piece in pieces:
         link.data_received(piece)
     for _ in range(5):
@@ -88,7 +88,7 @@ def test_any_envelope_is_answered_or_closes_the_connection(given_: list[tuple[st
         encode({"mode": "mcp", "event": event, **_RIGHT, **fields, "jsonrpc": rpc})
         for event, fields, rpc in given_
     ]
-    transport = asyncio.run(_fed(_SERVER, HELLO, *frames))
+    transport = asyncio.run(_fed(HELLO, *frames))
     if not transport.aborted:
         said = [frame["event"] for frame in transport.frames()]
         assert said[0] == "hello"
@@ -96,7 +96,7 @@ def test_any_envelope_is_answered_or_closes_the_connection(given_: list[tuple[st
 
 
 async def test_handlers_wait_while_the_runtime_does_not_read() -> None:
-    link, _ = _link(server())
+    link, _ = _link()
     link.pause_writing()
     waiting = asyncio.ensure_future(link.room())
     await asyncio.sleep(0)
@@ -106,9 +106,8 @@ async def test_handlers_wait_while_the_runtime_does_not_read() -> None:
     link.connection_lost(None)
 
 
-def test_a_connection_of_another_contract_is_closed() -> None:
-    hello = encode({"mode": "mcp", "event": "hello", "contract": 2})
-    assert asyncio.run(_fed(server(), hello)).aborted
+async def test_a_connection_of_another_contract_is_closed() -> None:
+    assert (await _fed(encode({"mode": "mcp", "event": "hello", "contract": 2}))).aborted
 
 
 async def test_a_plain_server_of_the_sdk_is_a_worker() -> None:
@@ -119,18 +118,5 @@ async def test_a_plain_server_of_the_sdk_is_a_worker() -> None:
         return types.CallToolResult(content=[types.TextContent(type="text", text=params.name)])
 
     made: Server[Any] = Server("plain", on_list_tools=list_tools, on_call_tool=call_tool)
-    link, transport = _link(made)
-    members = writing.circumstances(
-        session_id="s",
-        protocol_version="2025-11-25",
-        headers={},
-        principal={"key": "address:a"},
-        session={"state": {}, "initialized": True},
-    )
-    rpc = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "own"}}
-    link.data_received(HELLO + writing.message("7", members, writing.json_text(rpc)))
-    async with asyncio.timeout(30):
-        while len(transport.frames()) < 2:
-            await asyncio.sleep(0)
-    assert transport.frames()[1]["jsonrpc"]["result"]["content"] == [{"text": "own", "type": "text"}]
-    link.connection_lost(None)
+    async with greeted(made, Introduction("plain", "1")) as (runtime, _):
+        assert (await runtime.tool("own")).result["content"] == [{"text": "own", "type": "text"}]

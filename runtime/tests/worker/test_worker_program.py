@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from longwire.contract.check.run import check_worker, started
+from longwire.worker import App
 from prepared_programs import starter
-from worker_ground import example
 
 _APP = """
 from longwire.worker import App
@@ -57,7 +57,7 @@ def test_a_worker_without_a_socket_says_so(
 ) -> None:
     monkeypatch.delenv("LONGWIRE_WORKER_SOCKET", raising=False)
     with pytest.raises(SystemExit) as ended:
-        example().app.run([])
+        App("mine", "1").run([])
     assert ended.value.code == 2
     assert (
         "a worker needs a socket: use --socket PATH, or set LONGWIRE_WORKER_SOCKET" in capsys.readouterr().err

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
-from pathlib import Path
 
 import pytest
 
@@ -16,7 +15,7 @@ from longwire.worker import App
 from worker_ground import served
 
 
-async def test_a_thread_reports_progress_and_asks(tmp_path: Path) -> None:
+async def test_a_thread_reports_progress_and_asks() -> None:
     app = App("mine", "1")
 
     @app.tool(thread=True)
@@ -25,7 +24,7 @@ async def test_a_thread_reports_progress_and_asks(tmp_path: Path) -> None:
         app.from_thread(app.log("info", "words"))
         return str(app.session_id)
 
-    async with served(app, tmp_path / "w.sock") as runtime:
+    async with served(app) as runtime:
         session = {"state": {}, "initialized": True}
         answer = await runtime.tool("work", session=session, meta={"progressToken": "t"})
         methods = [message["method"] for message in answer.messages]
@@ -40,7 +39,7 @@ def test_outside_of_a_thread_one_awaits() -> None:
 
 
 async def test_threads_that_outlive_their_calls_are_bounded_and_the_worker_is_replaced(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     app = App("mine", "1", threads=2)
     begun, go_on, told = threading.Semaphore(0), threading.Event(), []
@@ -57,7 +56,7 @@ async def test_threads_that_outlive_their_calls_are_bounded_and_the_worker_is_re
         return "done"
 
     with caplog.at_level(logging.ERROR):
-        async with served(app, tmp_path / "w.sock") as runtime:
+        async with served(app) as runtime:
             calls = [runtime.begin_tool("block") for _ in range(2)]
             waits = runtime.begin_tool("block")
             for _ in calls:
@@ -77,21 +76,21 @@ async def _acquired(semaphore: threading.Semaphore) -> None:
     assert await asyncio.to_thread(semaphore.acquire, timeout=20)
 
 
-async def test_more_calls_than_threads_wait_for_their_turn(tmp_path: Path) -> None:
+async def test_more_calls_than_threads_wait_for_their_turn() -> None:
     app = App("mine", "1", threads=1)
 
     @app.tool(thread=True)
     def double(number: int) -> int:
         return 2 * number
 
-    async with served(app, tmp_path / "w.sock") as runtime:
+    async with served(app) as runtime:
         calls = [runtime.begin_tool("double", {"number": number}) for number in range(8)]
         found = [(await runtime.answer(call)).result["structuredContent"] for call in calls]
         assert found == [{"result": 2 * number} for number in range(8)]
 
 
 async def test_a_plain_function_that_holds_all_others_is_named(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     app = App("mine", "1")
     clock = iter([0.0, 1.5])
@@ -102,6 +101,6 @@ async def test_a_plain_function_that_holds_all_others_is_named(
         return "done"
 
     with caplog.at_level(logging.WARNING):
-        async with served(app, tmp_path / "w.sock") as runtime:
+        async with served(app) as runtime:
             await runtime.tool("slow")
     assert any("tool 'slow' held all other calls for 1.5 s" in one.getMessage() for one in caplog.records)

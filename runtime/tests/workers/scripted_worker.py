@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import tempfile
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -12,9 +11,9 @@ from typing import Any
 
 from mcp.server.lowlevel import Server
 
-from core_bench import ALICE, CoreClient, Timers
+from core_bench import ALICE, CoreClient, Timers, call, reply_of
 from fake_responder import FakeResponder
-from longwire.contract.frames import FrameDecoder
+from longwire.contract.frames import FrameDecoder, FrameError, decode
 from longwire.contract.writing import encode
 from longwire.counters import RuntimeCounters
 from longwire.dispatch.core import Core
@@ -22,7 +21,6 @@ from longwire.dispatch.streamable import Streamable
 from longwire.guard.access import Access
 from longwire.journal.stores import open_journal
 from longwire.principals.limits import CallLimits
-from longwire.principals.principal import Principal
 from longwire.product.asking import AskingRules
 from longwire.product.calls import NamesBadParams
 from longwire.sessions.registry import Sessions
@@ -36,15 +34,7 @@ from waiting import until
 
 Frame = dict[str, Any]
 Script = Callable[["Wire", Frame], None]
-HELLO_BACK = {
-    "mode": "mcp",
-    "event": "hello",
-    "contract": 1,
-    "name": "scripted",
-    "version": "1",
-    "max_in_flight": 8,
-    "affinity": "none",
-}
+HELLO_BACK = {"mode": "mcp", "event": "hello", "contract": 1, "name": "scripted", "max_in_flight": 8}
 
 
 def result(call_id: str, reply: Any, **more: Any) -> Frame:
@@ -54,12 +44,10 @@ def result(call_id: str, reply: Any, **more: Any) -> Frame:
 
 def replied(frame: Frame, outcome: Any = None, **more: Any) -> Frame:
     """The frame that answers a call with a result."""
-    request = frame["jsonrpc"]
-    if "id" not in request:
+    if "id" not in frame["jsonrpc"]:
         return result(frame["id"], None, **more)
-    return result(
-        frame["id"], {"jsonrpc": "2.0", "id": request["id"], "result": outcome or _result(frame)}, **more
-    )
+    reply = {"jsonrpc": "2.0", "id": frame["jsonrpc"]["id"], "result": outcome or _result(frame)}
+    return result(frame["id"], reply, **more)
 
 
 def message(data: Any) -> Frame:
@@ -68,12 +56,8 @@ def message(data: Any) -> Frame:
 
 def sent(frame: Frame, *messages: Any) -> Frame:
     """A frame with messages to the client while a call runs."""
-    return {
-        "mode": "mcp",
-        "event": "messages",
-        "id": frame["id"],
-        "messages": [message(data) for data in messages],
-    }
+    told = [message(data) for data in messages]
+    return {"mode": "mcp", "event": "messages", "id": frame["id"], "messages": told}
 
 
 def _result(frame: Frame) -> Frame:
@@ -97,6 +81,10 @@ def answering(wire: Wire, frame: Frame) -> None:
         wire.send(replied(frame))
     elif frame["event"] == "ping":
         wire.send({"mode": "mcp", "event": "pong", "id": frame["id"]})
+
+
+def silent(wire: Wire, frame: Frame) -> None:
+    """The script of one in an endless loop, or that does one thing at a time: it answers nothing."""
 
 
 def holding(wire: Wire, frame: Frame) -> None:
@@ -129,8 +117,12 @@ class Wire(asyncio.Protocol):
         self._worker.wires.append(self)
 
     def data_received(self, data: bytes) -> None:
-        for text in self._decoder.feed(data):
-            frame = json.loads(text)
+        try:
+            frames = [decode(text) for text in self._decoder.texts(data)]
+        except FrameError:
+            self.transport.abort()
+            return
+        for frame in frames:
             self._worker.frames.append(frame)
             if frame["event"] == "hello":
                 if self._worker.hello is not None:
@@ -189,10 +181,6 @@ class WorkerClient(CoreClient):
         await until(lambda: answer.gone)
         return answer
 
-    def with_tools(self, *tools: str) -> WorkerClient:
-        """The same for a principal that may call these tools alone."""
-        return WorkerClient(self.core, Principal.of_token("alice", tools=frozenset(tools)))
-
 
 class WorkerCore:
     """A core whose methods are in workers."""
@@ -221,6 +209,10 @@ class WorkerCore:
         core = Core(serving, self.counters, self.dispatch, self.timers.later)
         self.core = Streamable(core, self.sessions)
         self.client = WorkerClient(self.core, ALICE)
+
+    async def called(self, number: int = 1) -> Frame:
+        """The reply to a call without a session."""
+        return reply_of(await self.client.alone(call(number, "echo")))
 
 
 @asynccontextmanager
@@ -254,7 +246,7 @@ async def fronting(
         await front.pool.start()
         async with front.core.run():
             if ready:
-                assert await front.pool.ready(10)
+                await until(lambda: all(status.state == "ready" for status in front.pool.statuses()))
             yield front
         assert not front.limits.in_flight
         front.sessions.journal.close()

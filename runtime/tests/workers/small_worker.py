@@ -1,7 +1,7 @@
 """A worker of a few lines, without Longwire: `python small_worker.py --socket PATH [HOW]`.
 
 HOW: plain; slow (answers no call); stubborn (ignores SIGTERM, and has a child of its own); brief (ends at its
-second call, with a few words).
+second call, with a few words); wrong (answers all requests under one id).
 Its tool says which process it is.
 """
 
@@ -53,7 +53,8 @@ class Worker:
             os._exit(3)
         said = {"pid": os.getpid(), "label": os.environ["LONGWIRE_WORKER_LABEL"]}
         result = {"content": [], "structuredContent": said}
-        reply = {"jsonrpc": "2.0", "id": frame["jsonrpc"].get("id"), "result": result}
+        number = "wrong" if self._how == "wrong" else frame["jsonrpc"].get("id")
+        reply = {"jsonrpc": "2.0", "id": number, "result": result}
         return [{"event": "result", "id": frame["id"], "handled": True, "jsonrpc": reply}]
 
 

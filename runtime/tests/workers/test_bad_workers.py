@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from core_bench import call, reply_of
-from fake_responder import FakeResponder
 from longwire.contract.frames import MOST_VALUES
 from longwire.settings import WireLimits
 from longwire.workers import link, signs_of_life
@@ -18,6 +17,7 @@ from longwire.workers.home import WorkerPlan
 from scripted_worker import (
     HELLO_BACK,
     Frame,
+    Script,
     ScriptedWorker,
     Wire,
     WorkerCore,
@@ -28,22 +28,13 @@ from scripted_worker import (
     replied,
     result,
     sent,
+    silent,
 )
 from waiting import until
 
 
-def silent(wire: Wire, frame: Frame) -> None:
-    """Never answers."""
-
-
-def error_of(answer: FakeResponder) -> tuple[str, int]:
-    error = reply_of(answer)["error"]
-    return error["data"]["errorClass"], error["code"]
-
-
-async def called(front: WorkerCore, number: int = 1) -> FakeResponder:
-    """The answer to a call without a session."""
-    return await front.client.alone(call(number, "echo"))
+def error_of(reply: Frame) -> tuple[str, int]:
+    return reply["error"]["data"]["errorClass"], reply["error"]["code"]
 
 
 _TOO_LONG = struct.pack(">I", (16 << 20) + 1)
@@ -66,12 +57,11 @@ BROKEN: dict[str, bytes | Frame] = {
 async def test_a_worker_that_sends_nonsense_loses_its_connection_and_its_calls_fail(
     front: WorkerCore, broken: str
 ) -> None:
-    worker = front.worker
-    worker.script = on_calls(lambda wire, _: wire.send(BROKEN[broken]))
-    assert error_of(await called(front)) == ("worker_protocol", -32603)
-    worker.script = answering
-    await until(lambda: worker.connections == 2)  # it is connected again, after a wait
-    assert "result" in reply_of(await called(front, 2))
+    front.worker.script = on_calls(lambda wire, _: wire.send(BROKEN[broken]))
+    assert error_of(await front.called()) == ("worker_protocol", -32603)
+    front.worker.script = answering
+    await until(lambda: front.worker.connections == 2)  # it is connected again, after a wait
+    assert "result" in await front.called(2)
     assert front.counters.worker_events["worker_protocol"] == 1
     assert front.counters.worker_failures == {"worker_protocol": 1}
 
@@ -103,64 +93,40 @@ async def test_answers_for_wrong_ids_and_second_answers_are_dropped_and_counted(
         wire.send(replied(frame))
 
     async with fronting(ScriptedWorker(on_calls(confused))) as front:
-        assert "result" in reply_of(await called(front))
-        assert "result" in reply_of(await called(front, 2))
+        assert "result" in await front.called()
+        assert "result" in await front.called(2)
         events = front.counters.worker_events
         await until(lambda: events["late"] == 2)
         assert (events["unknown_id"], events["unknown_event"]) == (6, 2)
 
 
 async def test_a_reply_to_another_request_fails_the_call_alone(front: WorkerCore) -> None:
-    worker = front.worker
-
-    def other(wire: Wire, frame: Frame) -> None:
-        wire.send(result(frame["id"], {"jsonrpc": "2.0", "id": "other", "result": {}}))
-
-    def nothing(wire: Wire, frame: Frame) -> None:
-        wire.send(result(frame["id"], None))
-
-    def huge_state(wire: Wire, frame: Frame) -> None:
-        wire.send(replied(frame, session={"state": {"a": "x" * 70_000}}))
-
-    def no_content(wire: Wire, frame: Frame) -> None:
-        wire.send(replied(frame, {"a": 1}))
-
-    for number, script in enumerate((other, nothing, huge_state, no_content), 1):
-        worker.script = on_calls(script)
-        assert error_of(await called(front, number)) == ("app_contract_error", -32603)
-    assert worker.connections == 1
-
-
-async def test_a_worker_that_reports_a_failure_is_quoted() -> None:
-    def failing(wire: Wire, frame: Frame) -> None:
-        wire.send(
-            {"mode": "mcp", "event": "error", "id": frame["id"], "error": "no luck", "error_class": "odd"}
-        )
-
-    async with fronting(ScriptedWorker(on_calls(failing))) as front:
-        answer = await called(front)
-        assert error_of(answer) == ("worker_runtime_error", -32603)
-        assert reply_of(answer)["error"]["message"] == "no luck"
+    scripts: tuple[Script, ...] = (
+        lambda wire, frame: wire.send(result(frame["id"], {"jsonrpc": "2.0", "id": "other", "result": {}})),
+        lambda wire, frame: wire.send(result(frame["id"], None)),
+        lambda wire, frame: wire.send(replied(frame, session={"state": {"a": "x" * 70_000}})),
+        lambda wire, frame: wire.send(replied(frame, {"a": 1})),
+    )
+    for number, script in enumerate(scripts, 1):
+        front.worker.script = on_calls(script)
+        assert error_of(await front.called(number)) == ("app_contract_error", -32603)
+    assert front.worker.connections == 1
 
 
 async def test_a_worker_that_never_answers_is_given_up_and_told() -> None:
     worker = ScriptedWorker(on_calls(silent))
     async with fronting(worker, call_seconds=0.1) as front:
-        assert error_of(await called(front)) == ("worker_timeout", -32603)
+        assert error_of(await front.called()) == ("worker_timeout", -32603)
         await until(lambda: worker.events("cancel") and worker.events("ping"))
-        assert "result" in reply_of(await _listed(front))  # it is alive
-
-
-async def _listed(front: WorkerCore) -> FakeResponder:
-    message = {"jsonrpc": "2.0", "id": 9, "method": "tools/list", "params": {}}
-    return await front.client.alone(message)
+        listed = await front.client.alone({"jsonrpc": "2.0", "id": 9, "method": "tools/list", "params": {}})
+        assert "result" in reply_of(listed)  # it is alive
 
 
 async def test_a_socket_that_is_no_worker_is_given_up_and_tried_again() -> None:
     mute = ScriptedWorker(hello=None)
     async with fronting(mute, ready=False, queue_seconds=0.1) as front:
         await until(lambda: mute.connections == 1)
-        assert error_of(await called(front)) == ("worker_queue_timeout", -32012)
+        assert error_of(await front.called()) == ("worker_queue_timeout", -32012)
         assert front.pool.statuses()[0].state == "starting"
 
 
@@ -203,12 +169,12 @@ async def test_the_queue_is_bounded_in_length_and_time() -> None:
     worker = ScriptedWorker(on_calls(silent), hello)
     async with fronting(worker, queue=2, queue_seconds=0.2) as front:
         first, *waiting = (front.client.stateless(call(number, "echo")) for number in range(3))
-        refused = await called(front, 7)
+        refused = await front.client.alone(call(7, "echo"))
         assert (refused.status, refused.headers[b"retry-after"]) == (503, b"2")
-        assert error_of(refused) == ("worker_queue_full", -32012)
+        assert error_of(reply_of(refused)) == ("worker_queue_full", -32012)
         assert front.pool.queued == 2
         await until(lambda: all(answer.gone for answer in waiting))
-        assert {error_of(answer)[0] for answer in waiting} == {"worker_queue_timeout"}
+        assert {error_of(reply_of(answer))[0] for answer in waiting} == {"worker_queue_timeout"}
         left = front.client.stateless(call(8, "echo"))
         assert front.pool.queued == 1
         left.drop()
@@ -222,17 +188,15 @@ async def test_the_queue_is_bounded_in_length_and_time() -> None:
 
 
 async def test_a_worker_that_says_bye_finishes_and_gets_no_more(front: WorkerCore) -> None:
-    worker = front.worker
-
     def leaving(wire: Wire, frame: Frame) -> None:
         wire.send({"mode": "mcp", "event": "bye", "reason": "tired"})
         wire.send(replied(frame))
 
-    worker.script = on_calls(leaving)
-    assert "result" in reply_of(await called(front))
-    worker.script = answering
-    await until(lambda: worker.connections == 2)
-    assert "result" in reply_of(await called(front, 2))
+    front.worker.script = on_calls(leaving)
+    assert "result" in await front.called()
+    front.worker.script = answering
+    await until(lambda: front.worker.connections == 2)
+    assert "result" in await front.called(2)
 
 
 async def test_a_drained_worker_finishes_its_calls_beside_its_successor(front: WorkerCore) -> None:
@@ -250,7 +214,7 @@ async def test_a_drained_worker_finishes_its_calls_beside_its_successor(front: W
     await until(lambda: worker.events("drain") and worker.connections == 2)
     worker.script = answering
     await until(lambda: endless.gone)  # it would never end by itself
-    assert "result" in reply_of(await called(front, 3))
+    assert "result" in await front.called(3)
     assert [status.state for status in front.pool.statuses()] == ["ready", "draining"]
     old.send(replied(worker.calls()[0]))
     await until(lambda: slow.gone)

@@ -13,8 +13,7 @@ from scripted_worker import Frame, ScriptedWorker, Wire, WorkerCore, answering, 
 from waiting import until
 
 STATELESS = "2026-07-28"
-
-
+DISCOVER: Frame = {"jsonrpc": "2.0", "id": 1, "method": "server/discover", "params": {}}
 # A worker that knows no more than the pages of 2025-11-25: it has nothing of 2026-07-28.
 REPLIES: dict[str, dict[str, Any]] = {
     "initialize": {
@@ -58,9 +57,7 @@ async def test_a_handshake_is_asked_for_once_for_each_worker(front: WorkerCore) 
     worker.script = bare
 
     async def discovered() -> dict[str, Any]:
-        message = {"jsonrpc": "2.0", "id": 1, "method": "server/discover", "params": {}}
-        answer = await front.client.alone(message)
-        found: dict[str, Any] = reply_of(answer)["result"]
+        found: dict[str, Any] = reply_of(await front.client.alone(DISCOVER))["result"]
         return found
 
     found = await discovered()
@@ -82,6 +79,5 @@ async def test_a_worker_without_a_handshake_has_no_discovery_either() -> None:
             wire.send({"mode": "mcp", "event": "result", "id": frame["id"], "handled": False})
 
     async with fronting(ScriptedWorker(refusing)) as front:
-        message = {"jsonrpc": "2.0", "id": 1, "method": "server/discover", "params": {}}
-        answer = await front.client.alone(message)
+        answer = await front.client.alone(DISCOVER)
         assert reply_of(answer)["error"]["code"] == types.METHOD_NOT_FOUND

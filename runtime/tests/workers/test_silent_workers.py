@@ -17,26 +17,13 @@ from scripted_worker import (
     fronting,
     holding,
     replied,
+    silent,
 )
 from waiting import until
 
 
-def stuck(wire: Wire, frame: Frame) -> None:
-    """Answers nothing: a loop without end, or a program that does one thing at a time."""
-
-
 def sent(front: WorkerCore, number: int) -> FakeResponder:
     return front.client.stateless(call(number, "echo"))
-
-
-async def answered(front: WorkerCore, number: int) -> Frame:
-    answer = sent(front, number)
-    await until(lambda: answer.gone)
-    return reply_of(answer)
-
-
-async def all_ready(front: WorkerCore) -> None:
-    await until(lambda: all(status.state == "ready" for status in front.pool.statuses()))
 
 
 @pytest.fixture(autouse=True)
@@ -45,15 +32,14 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def test_a_worker_in_an_endless_loop_gets_no_more_calls_and_is_replaced() -> None:
-    bad, good = ScriptedWorker(stuck), ScriptedWorker()
+    bad, good = ScriptedWorker(silent), ScriptedWorker()
     async with fronting(bad, good, ping_seconds=0.05, silent_seconds=1.5) as front:
-        await all_ready(front)
         answers = [sent(front, number) for number in range(2)]  # one of which goes to the bad one
         await until(bad.calls)
         await until(lambda: bad.events("ping"))  # though a call is in flight
         await until(lambda: front.pool.statuses()[0].problem)
         for number in range(2, 8):
-            assert "result" in await answered(front, number)
+            assert "result" in await front.called(number)
         assert len(bad.calls()) == 1
         assert not all(answer.gone for answer in answers)
         await until(lambda: all(answer.gone for answer in answers))
@@ -64,7 +50,7 @@ async def test_a_worker_in_an_endless_loop_gets_no_more_calls_and_is_replaced() 
 
 
 async def test_a_worker_that_does_one_thing_at_a_time_is_kept() -> None:
-    worker = ScriptedWorker(stuck, {**HELLO_BACK, "max_in_flight": 4})
+    worker = ScriptedWorker(silent, {**HELLO_BACK, "max_in_flight": 4})
     async with fronting(worker, ping_seconds=0.05, silent_seconds=60.0) as front:
         first = sent(front, 1)
         await until(lambda: worker.events("ping"))
@@ -80,9 +66,8 @@ async def test_a_worker_that_does_one_thing_at_a_time_is_kept() -> None:
 
 
 async def test_a_call_waits_for_any_worker_until_one_has_read_what_it_was_sent() -> None:
-    bad, good = ScriptedWorker(stuck), ScriptedWorker(holding)
+    bad, good = ScriptedWorker(silent), ScriptedWorker(holding)
     async with fronting(bad, good, queue=1) as front:
-        await all_ready(front)
         answers = [sent(front, number) for number in range(9)]  # as many as one has room for, and one
         await until(lambda: len(good.calls()) == 8)
         assert len(bad.calls()) == 1
@@ -92,9 +77,8 @@ async def test_a_call_waits_for_any_worker_until_one_has_read_what_it_was_sent()
 
 
 async def test_a_call_that_took_too_long_is_still_the_workers() -> None:
-    bad, good = ScriptedWorker(stuck), ScriptedWorker(stuck)
+    bad, good = ScriptedWorker(silent), ScriptedWorker(silent)
     async with fronting(bad, good, call_seconds=0.2) as front:
-        await all_ready(front)
         first = sent(front, 1)
         await until(lambda: first.gone)
         error = reply_of(first)["error"]
@@ -103,41 +87,38 @@ async def test_a_call_that_took_too_long_is_still_the_workers() -> None:
         slow, quick = (bad, good) if bad.calls() else (good, bad)
         quick.script = answering
         for number in range(2, 6):
-            assert "result" in await answered(front, number)
+            assert "result" in await front.called(number)
         assert len(slow.calls()) == 1
         assert [status.in_flight for status in front.pool.statuses()].count(1) == 1
         slow.script = answering
         slow.wire.send(replied(slow.calls()[0]))  # late, but now it is free
         await until(lambda: all(status.in_flight == 0 for status in front.pool.statuses()))
         for number in range(6, 10):
-            await answered(front, number)
+            await front.called(number)
         assert len(slow.calls()) > 1
 
 
 async def test_a_cancelled_call_is_the_workers_until_it_has_read_that(front: WorkerCore) -> None:
-    worker = front.worker
-
     def deaf(wire: Wire, frame: Frame) -> None:
         if frame["event"] == "ping":
             pings.append(frame)
 
     pings: list[Frame] = []
-    worker.script = deaf
+    front.worker.script = deaf
     answer = sent(front, 1)
-    await until(worker.calls)
+    await until(front.worker.calls)
     answer.drop()
-    await until(lambda: worker.events("cancel") and pings)
+    await until(lambda: front.worker.events("cancel") and pings)
     assert front.pool.statuses()[0].in_flight == 1
-    worker.wire.send({"mode": "mcp", "event": "pong", "id": pings[0]["id"]})  # and no more
+    front.worker.wire.send({"mode": "mcp", "event": "pong", "id": pings[0]["id"]})  # and no more
     await until(lambda: front.pool.statuses()[0].in_flight == 0)
 
 
 async def test_calls_go_round_where_workers_have_as_little_to_do() -> None:
     workers = [ScriptedWorker() for _ in range(3)]
     async with fronting(*workers) as front:
-        await all_ready(front)
         for number in range(9):
-            assert "result" in await answered(front, number)
+            assert "result" in await front.called(number)
         assert [len(worker.calls()) for worker in workers] == [3, 3, 3]
 
 
@@ -145,7 +126,6 @@ async def test_quiet_sessions_are_shared_out_and_each_stays_with_its_worker() ->
     hello = {**HELLO_BACK, "affinity": "session"}
     workers = [ScriptedWorker(hello=hello), ScriptedWorker(hello=hello)]
     async with fronting(*workers) as front:
-        await all_ready(front)
         clients = [await front.client.connected() for _ in range(4)]
         for client in clients:
             for number in range(3):
@@ -159,24 +139,22 @@ async def test_quiet_sessions_are_shared_out_and_each_stays_with_its_worker() ->
 async def test_a_worker_that_is_about_to_be_replaced_comes_last() -> None:
     workers = [ScriptedWorker(hello=dict(HELLO_BACK)) for _ in range(2)]
     async with fronting(*workers, max_requests=2) as front:
-        await all_ready(front)
         for worker in workers:
             worker.hello = None  # the next ones are slow to start
         for number in range(3):
-            await answered(front, number)  # one has had two, which is the most
+            await front.called(number)  # one has had two, which is the most
         before = [len(worker.calls()) for worker in workers]
-        await answered(front, 4)
+        await front.called(4)
         after = [len(worker.calls()) for worker in workers]
         assert sorted(before) == [1, 2]
         assert after == [2, 2]
 
 
 async def test_no_worker_is_a_reason_not_to_be_ready(caplog: pytest.LogCaptureFixture) -> None:
-    worker = ScriptedWorker(stuck)
+    worker = ScriptedWorker(silent)
     async with fronting(worker) as front:
         assert front.pool.problem() is None
         assert front.pool.missing_seconds == 0
-        await until(lambda: front.pool.statuses()[0].state == "ready")
         answer = sent(front, 1)
         await until(worker.calls)
         hello, worker.hello = worker.hello, {**HELLO_BACK, "contract": 7}

@@ -32,21 +32,13 @@ def bursting(wire: Wire, frame: Frame) -> None:
         answering(wire, frame)
         return
     notes = [note(number) for number in range(BURST)]
-    half = BURST // 2
-    if request["params"]["name"] == "announce":
-        frames = [
-            {
-                "mode": "mcp",
-                "event": "notify",
-                "session_id": None,
-                "messages": [message(data) for data in part],
-            }
-            for part in (*([one] for one in notes[:half]), notes[half:])
-        ]
-    else:
-        frames = [sent(frame, *part) for part in (*([one] for one in notes[:half]), notes[half:])]
-    for one in (*frames, replied(frame)):
-        wire.send(one)
+    for part in (*([one] for one in notes[: BURST // 2]), notes[BURST // 2 :]):
+        if request["params"]["name"] == "announce":
+            told = [message(data) for data in part]
+            wire.send({"mode": "mcp", "event": "notify", "session_id": None, "messages": told})
+        else:
+            wire.send(sent(frame, *part))
+    wire.send(replied(frame))
 
 
 def numbers(answer: FakeResponder) -> list[int]:

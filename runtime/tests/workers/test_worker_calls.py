@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from core_bench import call, reply_of
-from fake_responder import FakeResponder
 from longwire.guard.grants import Scopes, granted
 from longwire.principals.principal import Holders, Principal
 from longwire.product.allowlists import Allowlists
@@ -32,12 +31,6 @@ from scripted_worker import (
 from waiting import until
 
 QUESTION = {"id": "mine", "method": "elicitation/create", "params": {"message": "who?"}}
-
-
-def error_class(answer: FakeResponder) -> str:
-    error = reply_of(answer)["error"]
-    found: str = error["data"]["errorClass"]
-    return found
 
 
 async def test_an_envelope_says_who_calls_and_what(worker: ScriptedWorker, front: WorkerCore) -> None:
@@ -82,7 +75,6 @@ async def test_an_envelope_says_who_calls_and_what(worker: ScriptedWorker, front
 async def test_a_principal_is_held_to_its_resources_and_methods(
     front: WorkerCore, grants: dict[str, Any], read: list[str]
 ) -> None:
-    worker = front.worker
     scopes = Scopes.parse({"reader": ["echo", "resource:x://open/*"]}, strict=True)
     bob = granted("bob", grants, scopes, "t.toml")
 
@@ -102,20 +94,19 @@ async def test_a_principal_is_held_to_its_resources_and_methods(
     assert found == read
     own = reply_of(await client.answered(request(9, "acme/add")))
     assert ("error" in own) == bool(grants)
-    assert [frame["jsonrpc"]["params"]["uri"] for frame in worker.calls("resources/read")] == read
+    assert [frame["jsonrpc"]["params"]["uri"] for frame in front.worker.calls("resources/read")] == read
 
 
-async def test_calls_that_fail_alike_are_summed_up_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
-    def failing(wire: Wire, frame: Frame) -> None:
-        failure = {"event": "error", "error": "no disk", "error_class": "x"}
-        wire.send({"mode": "mcp", "id": frame["id"], **failure})
-
-    worker = ScriptedWorker()
+async def test_a_failure_that_a_worker_reports_is_quoted_and_many_are_summed_up_in_the_log(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    failure = {"mode": "mcp", "event": "error", "error": "no disk", "error_class": "x"}
+    worker = ScriptedWorker(on_calls(lambda wire, frame: wire.send({"id": frame["id"], **failure})))
     async with fronting(worker) as front:
         client = await front.client.connected()
-        worker.script = failing
         for number in range(50):
-            await client.answered(call(number, "echo"))
+            error = reply_of(await client.answered(call(number, "echo")))["error"]
+        assert (error["code"], error["message"]) == (-32603, "no disk")
         assert front.counters.worker_failures["worker_runtime_error"] == 50
     [line] = [record for record in caplog.records if record.levelname == "WARNING"]
     assert line.getMessage() == "tools/call failed in a worker: no disk"
@@ -127,19 +118,15 @@ async def test_a_handshake_that_fails_begins_no_session(worker: ScriptedWorker, 
         error = {"code": -32000, "message": "not today"}
         wire.send(result(frame["id"], {"jsonrpc": "2.0", "id": frame["jsonrpc"]["id"], "error": error}))
 
-    def wrong_version(wire: Wire, frame: Frame) -> None:
-        wire.send(replied(frame, {"protocolVersion": "1999-01-01", "capabilities": {}}))
-
-    def sessionless(wire: Wire, frame: Frame) -> None:
-        wire.send(replied(frame, session={"create": False}))
-
     worker.script = refusing
     hello = {**HELLO, "params": {**HELLO["params"], "protocolVersion": "2099-01-01"}}
     answer = await front.client.answered(hello)
     assert reply_of(answer)["error"]["message"] == "not today"
-    worker.script = wrong_version
-    assert error_class(await front.client.answered(hello)) == "app_contract_error"
-    worker.script = sessionless
+    other = {"protocolVersion": "1999-01-01", "capabilities": {}}
+    worker.script = lambda wire, frame: wire.send(replied(frame, other))
+    broken = reply_of(await front.client.answered(hello))["error"]
+    assert broken["data"]["errorClass"] == "app_contract_error"
+    worker.script = lambda wire, frame: wire.send(replied(frame, session={"create": False}))
     answer = await front.client.answered(hello)
     assert "result" in reply_of(answer)
     assert b"mcp-session-id" not in answer.headers
@@ -150,15 +137,14 @@ async def test_a_handshake_that_fails_begins_no_session(worker: ScriptedWorker, 
 
 
 async def test_a_client_that_leaves_during_its_handshake_begins_no_session(front: WorkerCore) -> None:
-    worker = front.worker
-    worker.script = holding
+    front.worker.script = holding
     answer = front.client.post(HELLO)
-    await until(lambda: worker.calls("initialize"))
+    await until(lambda: front.worker.calls("initialize"))
     answer.drop()
-    await until(lambda: worker.events("cancel"))
+    await until(lambda: front.worker.events("cancel"))
     assert not len(front.sessions)
     other = front.client.post(HELLO)
-    await until(lambda: len(worker.calls("initialize")) == 2)
+    await until(lambda: len(front.worker.calls("initialize")) == 2)
     for running in list(front.dispatch.running):
         running.cancel()
     assert reply_of(other)["error"]["message"]
@@ -201,14 +187,12 @@ async def test_a_worker_may_ask_the_client(worker: ScriptedWorker, front: Worker
 async def test_a_question_that_the_client_can_not_answer_is_an_error_for_the_worker(
     front: WorkerCore,
 ) -> None:
-    worker = front.worker
-
     def told(wire: Wire, frame: Frame) -> None:
         outcome = {"content": [], "structuredContent": frame["jsonrpc"]["error"]}
-        wire.send(replied(worker.calls()[0], outcome))
+        wire.send(replied(front.worker.calls()[0], outcome))
 
     question = {"id": 1, "method": "sampling/createMessage", "params": {}}
-    worker.script = on_calls(lambda wire, frame: wire.send(sent(frame, question)), response=told)
+    front.worker.script = on_calls(lambda wire, frame: wire.send(sent(frame, question)), response=told)
     client = await front.client.connected()
     answer = await client.answered(call(1, "echo"))
     assert "sampling" in reply_of(answer)["result"]["structuredContent"]["message"]
@@ -219,10 +203,7 @@ async def test_a_cancelled_call_is_cancelled_in_the_worker_and_a_late_answer_is_
 ) -> None:
     worker = front.worker
 
-    def late(wire: Wire, frame: Frame) -> None:
-        wire.send(replied(worker.calls()[0]))
-
-    worker.script = on_calls(holding, cancel=late)
+    worker.script = on_calls(holding, cancel=lambda wire, _: wire.send(replied(worker.calls()[0])))
     client = await front.client.connected()
     answer = client.post(call(5, "echo"))
     await until(worker.calls)
@@ -235,21 +216,19 @@ async def test_a_cancelled_call_is_cancelled_in_the_worker_and_a_late_answer_is_
 
 
 async def test_session_state_is_kept_and_sent_again_and_the_end_is_told(front: WorkerCore) -> None:
-    worker = front.worker
-
     def counting(wire: Wire, frame: Frame) -> None:
         if frame["event"] == "message":
             number = ((frame["session"] or {}).get("state") or {}).get("n", 0) + 1
             wire.send(replied(frame, session={"state": {"n": number}}))
 
-    worker.script = counting
+    front.worker.script = counting
     client = await front.client.connected()
     await client.answered(call(1, "echo"))
     await client.answered(call(2, "echo"))
-    assert [frame["session"]["state"]["n"] for frame in worker.calls()] == [1, 2]
+    assert [frame["session"]["state"]["n"] for frame in front.worker.calls()] == [1, 2]
     client.send("DELETE")
-    await until(lambda: worker.events("session_end"))
-    (end,) = worker.events("session_end")
+    await until(lambda: front.worker.events("session_end"))
+    (end,) = front.worker.events("session_end")
     assert (end["session_id"], end["reason"]) == (client.headers["mcp-session-id"], "deleted")
 
 
@@ -277,20 +256,18 @@ async def test_messages_outside_of_calls_go_to_open_streams(front: WorkerCore) -
 
 
 async def test_a_principal_calls_and_sees_its_own_tools_alone(front: WorkerCore) -> None:
-    worker = front.worker
-    client = await front.client.with_tools("echo").connected()
+    alice = Principal.of_token("alice", tools=frozenset({"echo"}))
+    client = await WorkerClient(front.core, alice).connected()
     answer = await client.answered(call(1, "secret"))
     assert "unknown tool: secret" in str(reply_of(answer)["result"])
-    assert not worker.calls()
+    assert not front.worker.calls()
     assert (await client.answered(call(2, "echo"))).status == 200
     listed = await client.answered({"jsonrpc": "2.0", "id": 3, "method": "tools/list"})
     assert [tool["name"] for tool in reply_of(listed)["result"]["tools"]] == ["echo"]
-    assert worker.calls()[0]["principal"]["tools"] == ["echo"]
+    assert front.worker.calls()[0]["principal"]["tools"] == ["echo"]
 
 
 async def test_request_states_are_sealed_in_front_of_workers(front: WorkerCore) -> None:
-    worker = front.worker
-
     def asking(wire: Wire, frame: Frame) -> None:
         if "requestState" in frame["jsonrpc"]["params"]:
             wire.send(replied(frame))
@@ -299,19 +276,19 @@ async def test_request_states_are_sealed_in_front_of_workers(front: WorkerCore) 
                 replied(frame, {"resultType": "input_required", "inputRequests": {}, "requestState": "open"})
             )
 
-    worker.script = asking
+    front.worker.script = asking
     answer = await front.client.alone(call(1, "echo"))
     state = reply_of(answer)["result"]["requestState"]
     assert state != "open"
     again = call(2, "echo")
     again["params"]["requestState"] = state
     answer = await front.client.alone(again)
-    assert worker.calls()[1]["jsonrpc"]["params"]["requestState"] == "open"
+    assert front.worker.calls()[1]["jsonrpc"]["params"]["requestState"] == "open"
     forged = call(3, "echo")
     forged["params"]["requestState"] = state[:-2] + "xx"
     answer = await front.client.alone(forged)
     assert reply_of(answer)["error"]["code"] == -32602
-    assert len(worker.calls()) == 2
+    assert len(front.worker.calls()) == 2
 
 
 async def test_a_worker_without_the_method_says_so(worker: ScriptedWorker, front: WorkerCore) -> None:
@@ -322,12 +299,10 @@ async def test_a_worker_without_the_method_says_so(worker: ScriptedWorker, front
 
 
 async def test_tokens_that_are_gone_end_the_calls_of_their_principals(front: WorkerCore) -> None:
-    worker = front.worker
-    client = WorkerClient(front.core, Principal.of_token("bob"))
-    client = await client.connected()
-    worker.script = holding
+    client = await WorkerClient(front.core, Principal.of_token("bob")).connected()
+    front.worker.script = holding
     answer = client.post(call(1, "echo"))
-    await until(worker.calls)
+    await until(front.worker.calls)
     front.dispatch.end_gone(Holders(frozenset({"token:bob"})))
     await until(lambda: answer.gone)
 
@@ -348,18 +323,14 @@ async def test_a_call_whose_client_left_is_freed_without_the_garbage_collector()
 
 
 async def test_a_worker_may_send_the_client_away_while_its_call_goes_on(front: WorkerCore) -> None:
-    worker = front.worker
-
-    def closing(wire: Wire, frame: Frame) -> None:
-        wire.send({"mode": "mcp", "event": "close_stream", "id": frame["id"]})
-
-    worker.script = on_calls(closing)
+    closing = {"mode": "mcp", "event": "close_stream"}
+    front.worker.script = on_calls(lambda wire, frame: wire.send({**closing, "id": frame["id"]}))
     client = await front.client.connected()
     answer = client.post(call(1, "echo"))
     await until(lambda: answer.gone)
     (only,) = answer.events
     again = client.get(last_event_id=only.id)
-    worker.wire.send(replied(worker.calls()[0]))
+    front.worker.wire.send(replied(front.worker.calls()[0]))
     await until(lambda: again.gone)
     assert reply_of(again)["id"] == 1
 

@@ -49,25 +49,26 @@ def is_alive(pid: int) -> bool:
         return False
 
 
-async def called(front: WorkerCore, number: int = 1) -> dict[str, Any]:
-    answer = await front.client.alone(call(number, "echo"))
-    return reply_of(answer)
+async def answering_pid(front: WorkerCore, number: int = 1) -> int:
+    """The process that a call was answered by."""
+    pid: int = (await front.called(number))["result"]["structuredContent"]["pid"]
+    return pid
 
 
 async def test_a_killed_worker_is_replaced_and_calls_go_on() -> None:
     async with started(queue_seconds=20.0) as front:
-        first = (await called(front))["result"]["structuredContent"]
+        first = (await front.called())["result"]["structuredContent"]
         assert first["label"] == "w1"
         (status,) = front.pool.statuses()
         assert (status.pid, status.state, status.name) == (first["pid"], "ready", "small")
         assert os.stat(Path(status.socket).parent).st_mode & 0o777 == 0o700
         os.kill(first["pid"], signal.SIGKILL)
         await until(lambda: front.pool.statuses()[0].state != "ready")
-        second = (await called(front, 2))["result"]["structuredContent"]  # waits for the next
-        assert second["pid"] != first["pid"]
+        second = await answering_pid(front, 2)  # waits for the next
+        assert second != first["pid"]
         assert front.pool.statuses()[0].restarts == 1
         folder = Path(status.socket).parent
-    assert not is_alive(second["pid"])
+    assert not is_alive(second)
     assert not folder.exists()
 
 
@@ -76,9 +77,9 @@ async def test_the_end_of_a_worker_is_told_with_its_status(
     caplog: pytest.LogCaptureFixture, sign: int | None, words: str
 ) -> None:
     async with started(*command("brief"), queue_seconds=20.0) as front:
-        pid = (await called(front))["result"]["structuredContent"]["pid"]
+        pid = await answering_pid(front)
         if sign is None:
-            lost = (await called(front, 2))["error"]["message"]
+            lost = (await front.called(2))["error"]["message"]
             assert lost == "the program that ran this call ended before it answered: call again"
         else:
             os.kill(pid, sign)
@@ -109,7 +110,7 @@ async def test_a_program_that_does_not_start_is_told_of(caplog: pytest.LogCaptur
     async with started(*words, queue_seconds=0.2) as front:
         await until(lambda: front.pool.statuses()[0].state == "waiting")
         assert "saying 'no luck today'" in (front.pool.statuses()[0].problem or "")
-        error = (await called(front))["error"]
+        error = (await front.called())["error"]
         assert error["data"]["errorClass"] == "worker_queue_timeout"
         assert error["message"] == "no worker was free within 0.2 s: try again later"
         await until(lambda: front.counters.worker_events["restarts"] == 3)
@@ -133,7 +134,7 @@ async def test_operators_start_a_waiting_worker_now() -> None:
 async def test_a_stubborn_worker_is_killed_with_its_children(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(worker_module, "END_SECONDS", 0.2)
     async with started(*command("stubborn")) as front:
-        pid = (await called(front))["result"]["structuredContent"]["pid"]
+        pid = await answering_pid(front)
         (child,) = psutil.Process(pid).children()
     assert not is_alive(pid)
     await until(lambda: not is_alive(child.pid))
@@ -141,10 +142,10 @@ async def test_a_stubborn_worker_is_killed_with_its_children(monkeypatch: pytest
 
 async def test_a_replaced_worker_leaves_when_its_successor_is_there() -> None:
     async with started(max_requests=2, queue_seconds=20.0) as front:
-        pids = [(await called(front, n))["result"]["structuredContent"]["pid"] for n in range(2)]
+        pids = [await answering_pid(front, number) for number in range(2)]
         assert len(set(pids)) == 1
         await until(lambda: not is_alive(pids[0]))
-        assert "result" in await called(front, 3)
+        assert "result" in await front.called(3)
         assert not front.counters.worker_failures
 
 
@@ -153,7 +154,7 @@ async def test_a_worker_has_only_the_variables_that_it_is_to_have(tmp_path: Path
     words = ("sh", "-c", f'env > "{seen}"; exec "$@"', "wrapper", *command())
     inherited = {"PATH": os.environ["PATH"], "LANG": "C.UTF-8"}
     async with started(*words, inherited=inherited, environment={"A": "b"}) as front:
-        assert "result" in await called(front)
+        assert "result" in await front.called()
     names = {line.partition("=")[0] for line in seen.read_text().splitlines()}
     own = {"LONGWIRE_WORKER_SOCKET", "LONGWIRE_WORKER_LABEL", "LONGWIRE_PARENT_PID"}
     assert names - {"PWD", "_", "SHLVL", "OLDPWD"} == {"PATH", "LANG", "A", *own}
@@ -161,10 +162,10 @@ async def test_a_worker_has_only_the_variables_that_it_is_to_have(tmp_path: Path
 
 async def test_operators_restart_a_worker_at_once() -> None:
     async with started(queue_seconds=20.0) as front:
-        first = (await called(front))["result"]["structuredContent"]["pid"]
+        first = await answering_pid(front)
         assert front.pool.restart("w1")
         assert not front.pool.restart("w9")
-        assert (await called(front, 2))["result"]["structuredContent"]["pid"] != first
+        assert await answering_pid(front, 2) != first
         await until(lambda: not is_alive(first))
         assert not front.counters.worker_events["restarts"]
 

@@ -85,11 +85,8 @@ def _of_variable(key: Key, text: str) -> Any:
 
 def _together(found: list[Value]) -> Value:
     entries = dict.fromkeys(entry for each in found for entry in each.value)
-    return Value(
-        tuple(entries),
-        tuple(source for each in found for source in each.sources),
-        tuple(each.value for each in found),
-    )
+    sources = tuple(source for each in found for source in each.sources)
+    return Value(tuple(entries), sources, tuple(each.value for each in found))
 
 
 # How sentences about a file begin: FILE, line 3: server.http: …

@@ -45,16 +45,15 @@ _logs: Final = partial(Key, section="server", group=LOGS)
 _admin: Final = partial(Key, section="admin", group=LISTEN)
 
 
-def _cluster(name: str, kind: kinds.Kind, help: str, **more: Any) -> Key:
-    flag, setting = f"--cluster-{name.replace('_', '-')}", f"cluster_{name}"
-    return Key(name, kind, help, "cluster", CLUSTER, **{"setting": setting, "flag": flag, **more})
+def _prefixed(
+    prefix: str, section: str, group: str, name: str, kind: kinds.Kind, help: str, **more: Any
+) -> Key:
+    flag, setting = f"--{prefix}-{name.replace('_', '-')}", f"{prefix}_{name}"
+    return Key(name, kind, help, section, group, **{"setting": setting, "flag": flag, **more})
 
 
-def _workers(name: str, kind: kinds.Kind, help: str, **more: Any) -> Key:
-    flag, setting = f"--worker-{name.replace('_', '-')}", f"worker_{name}"
-    return Key(name, kind, help, "workers", WORKERS, **{"setting": setting, "flag": flag, **more})
-
-
+_cluster: Final = partial(_prefixed, "cluster", "cluster", CLUSTER)
+_workers: Final = partial(_prefixed, "worker", "workers", WORKERS)
 # The variable of the clients' token, which has a name that the product chooses.
 TOKEN: Final = "{token}"
 

@@ -296,10 +296,7 @@ FOLDERS: Final = Kind(
 # The path as it was typed, for sentences about it; shown whole, so that it works from any folder.
 FILE: Final = Kind(_path, _path, "FILE", plain=whole_path)
 PATH: Final = Kind(
-    lambda value, base: str(_path(value, base)),
-    lambda name: str(_path(name)),
-    "PATH",
-    plain=whole_path,
+    lambda value, base: str(_path(value, base)), lambda name: str(_path(name)), "PATH", plain=whole_path
 )
 FILE_OR_URL: Final = Kind(
     _file_or_url, _file_or_url, "FILE|URL", plain=lambda place: place if "://" in place else whole_path(place)

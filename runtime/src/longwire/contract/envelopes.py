@@ -47,15 +47,9 @@ def worker_environment(label: str, socket: str) -> dict[str, str]:
 
 
 ErrorClass: TypeAlias = Literal[
-    "transport_error",
-    "worker_lost",
-    "worker_timeout",
-    "worker_queue_full",
-    "worker_queue_timeout",
-    "worker_protocol",
-    "worker_runtime_error",
-    "app_contract_error",
-]
+    "transport_error", "worker_lost", "worker_timeout", "worker_queue_full", "worker_queue_timeout",
+    "worker_protocol", "worker_runtime_error", "app_contract_error",
+]  # fmt: skip
 
 # What each means. The client finds the word as `data.errorClass` of the error -32603.
 ERROR_CLASSES: Final[dict[ErrorClass, str]] = {
@@ -219,13 +213,6 @@ class Unknown(NamedTuple):
 
     event: str
 
-
-FromRuntime: TypeAlias = (
-    RuntimeHello | Message | Response | Cancel | SessionEnd | Notified | Ping | Drain | Unknown
-)
-FromWorker: TypeAlias = (
-    WorkerHello | Messages | Result | Failure | CloseStream | Notify | Pong | Bye | Unknown
-)
 
 # The records by the words that frames have for them.
 FROM_RUNTIME: Final[Mapping[str, type]] = {

@@ -53,22 +53,17 @@ def check_values(text: bytes) -> None:
 _NAMES: Final = {list: "an array", str: "a string", int: "a number", float: "a number", bool: "a switch"}
 
 
-class FrameDecoder:
+class FrameDecoder(LengthPrefix):
     """Turns bytes, in pieces of any size, back into the JSON texts of frames."""
 
-    __slots__ = ("_frames",)
+    __slots__ = ()
 
     def __init__(self) -> None:
-        self._frames = LengthPrefix(_HEAD, _length)
+        super().__init__(_HEAD, _length)
 
-    def feed(self, data: bytes) -> list[bytes]:
+    def texts(self, data: bytes) -> list[bytes]:
         """The texts of the frames that these bytes complete; raises FrameError."""
-        return [pieces[0] if len(pieces) == 1 else b"".join(pieces) for _, pieces in self._frames.feed(data)]
-
-    @property
-    def partial(self) -> bool:
-        """Whether a frame has begun but not ended."""
-        return self._frames.partial
+        return [pieces[0] if len(pieces) == 1 else b"".join(pieces) for _, pieces in self.feed(data)]
 
 
 def _length(head: Head) -> int:

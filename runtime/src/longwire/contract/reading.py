@@ -9,19 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
 from longwire.contract import envelopes
-from longwire.contract.envelopes import (
-    MODE,
-    FromRuntime,
-    FromWorker,
-    Json,
-    Message,
-    Messages,
-    Notify,
-    Response,
-    Result,
-    Unknown,
-    WorkerHello,
-)
+from longwire.contract.envelopes import MODE, Json
 from longwire.contract.frames import FrameError, check_values, decode
 from longwire.text import quoted
 
@@ -52,7 +40,7 @@ class Field(NamedTuple):
 class EnvelopeKind(NamedTuple):
     """The form of one event: its record, its fields in the record's order, and a further check."""
 
-    record: Callable[..., Any]
+    record: Callable[..., NamedTuple]
     fields: tuple[Field, ...]
     names: tuple[str, ...]
     defaults: tuple[Any, ...]
@@ -146,31 +134,29 @@ def _data(messages: list[Any], event: str) -> list[Json]:
 
 
 _CHECKS: Final[Mapping[Any, Callable[[list[Any]], None]]] = {
-    Message: _check_message,
-    Response: _check_response,
-    WorkerHello: _check_worker_hello,
-    Messages: _check_messages,
-    Notify: _check_notify,
-    Result: _check_result,
+    envelopes.Message: _check_message,
+    envelopes.Response: _check_response,
+    envelopes.WorkerHello: _check_worker_hello,
+    envelopes.Messages: _check_messages,
+    envelopes.Notify: _check_notify,
+    envelopes.Result: _check_result,
 }
 FROM_RUNTIME: Final = {event: _kind(record) for event, record in envelopes.FROM_RUNTIME.items()}
 FROM_WORKER: Final = {event: _kind(record) for event, record in envelopes.FROM_WORKER.items()}
 
 
-def from_runtime(text: bytes) -> FromRuntime:
+def from_runtime(text: bytes) -> NamedTuple:
     """The envelope in a frame of the runtime; raises FrameError and EnvelopeError."""
-    found: FromRuntime = _read(FROM_RUNTIME, decode(text))
-    return found
+    return _read(FROM_RUNTIME, decode(text))
 
 
-def from_worker(text: bytes) -> FromWorker:
+def from_worker(text: bytes) -> NamedTuple:
     """The envelope in a frame of a worker; raises FrameError and EnvelopeError."""
     check_values(text)
-    found: FromWorker = _read(FROM_WORKER, decode(text))
-    return found
+    return _read(FROM_WORKER, decode(text))
 
 
-def _read(kinds: Mapping[str, EnvelopeKind], document: Json) -> Any:
+def _read(kinds: Mapping[str, EnvelopeKind], document: Json) -> NamedTuple:
     event = document.get("event")
     if document.get("mode") != MODE:
         raise EnvelopeError(f"a frame without the mode '{MODE}'")
@@ -178,7 +164,7 @@ def _read(kinds: Mapping[str, EnvelopeKind], document: Json) -> Any:
         raise EnvelopeError("a frame without an 'event'")
     kind = kinds.get(event)
     if kind is None:
-        return Unknown(event)
+        return envelopes.Unknown(event)
     values = list(map(document.get, kind.names, kind.defaults))
     if (types := tuple(map(type, values))) not in kind.right:
         _check_types(kind, values, event)

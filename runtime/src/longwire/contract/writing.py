@@ -59,29 +59,10 @@ def runtime_hello(name: str, version: str, label: str, cluster: str | None = Non
     return envelope(RuntimeHello(CONTRACT, runtime, label))
 
 
-def circumstances(
-    *,
-    session_id: str | None,
-    protocol_version: str,
-    headers: Mapping[str, str],
-    principal: Mapping[str, Any],
-    client: Mapping[str, Any] | None = None,
-    session: Mapping[str, Any] | None = None,
-    path: str = "/mcp",
-) -> bytes:
+def circumstances(*, headers: Mapping[str, str], **fields: Any) -> bytes:
     """All fields of `message` but `id` and `jsonrpc`, as JSON members; the same ones may serve many calls."""
-    fields = {
-        "session_id": session_id,
-        "transport": "streamable_http",
-        "http_method": "POST",
-        "path": path,
-        "protocol_version": protocol_version,
-        "principal": principal,
-        "client": client,
-        "session": session,
-        "headers": headers,  # the last: see with_headers()
-    }
-    return json_text(fields)[1:-1]
+    named = {"transport": "streamable_http", "http_method": "POST", **fields}
+    return json_text({**named, "headers": headers})[1:-1]  # they are the last: see with_headers()
 
 
 def with_headers(members: bytes, headers: bytes) -> bytes:

@@ -16,7 +16,7 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from longwire.principals.principal import PRINCIPAL, Kind, Principal
 from longwire.text import quoted, shortened
 
-NO_RESOURCE: Final = -32002  # of an unknown resource, at versions with a handshake
+_NO_RESOURCE: Final = -32002  # of an unknown resource, at versions with a handshake
 _HANDSHAKE: Final = frozenset(HANDSHAKE_PROTOCOL_VERSIONS)
 _FREE: Final = frozenset({"initialize", "ping", "server/discover"})  # what every client needs
 # Methods about one thing: its kind, and the parameter that names it.
@@ -76,10 +76,16 @@ def _named(method: str, params: Mapping[str, Any]) -> Iterator[tuple[Kind, str]]
 
 
 def _unknown(kind: Kind, name: str, version: str) -> MCPError:
-    short = shortened(name, _LONGEST)
     if kind == "prompts":
-        return MCPError(INVALID_PARAMS, f"unknown prompt {quoted(short)}: 'prompts/list' has those there are")
-    code = NO_RESOURCE if version in _HANDSHAKE else INVALID_PARAMS
+        short = quoted(shortened(name, _LONGEST))
+        return MCPError(INVALID_PARAMS, f"unknown prompt {short}: 'prompts/list' has those there are")
+    return no_resource(name, version)
+
+
+def no_resource(uri: str, version: str) -> MCPError:
+    """The error for an unknown resource."""
+    short = shortened(uri, _LONGEST)
+    code = _NO_RESOURCE if version in _HANDSHAKE else INVALID_PARAMS
     return MCPError(code, f"no such resource: {short}", {"uri": short})
 
 

@@ -10,20 +10,17 @@ from mcp.server.context import ServerMiddleware
 from mcp.server.extension import Extension, MethodBinding, RequestHandler, compose_tool_call_handler
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
-from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
-from longwire.product.allowlists import NO_RESOURCE
+from longwire.product.allowlists import no_resource
 from longwire.product.asking import AskingRules
 from longwire.product.calls import NamesBadParams, perform
 from longwire.product.catalog import Answer, Catalog, Context, Prompt
 from longwire.product.offered_tools import ToolOffers
 from longwire.product.results import answer
-from longwire.text import quoted, shortened
+from longwire.text import quoted
 
 _MOST_COMPLETIONS: Final = 100  # the protocol's own limit
-_LONGEST_URI: Final = 500  # characters of an unknown URI in its error
 
-_HANDSHAKE: Final = frozenset(HANDSHAKE_PROTOCOL_VERSIONS)
 # The protocol's own, by their names on the wire.
 _CAPABILITIES: Final = frozenset(
     field.alias or name for name, field in types.ServerCapabilities.model_fields.items()
@@ -89,7 +86,8 @@ def build_server(
     if catalog.extensions:
         wrapped = calls.allowed(compose_tool_call_handler(catalog.extensions, calls))
         server.add_request_handler("tools/call", types.CallToolRequestParams, wrapped)
-    server.middleware.extend([*middleware, *rules.boundaries(name), NamesBadParams()])
+    sealing = [rules.boundary(name)] if rules.seals else []
+    server.middleware.extend([*middleware, *sealing, NamesBadParams()])
     return server
 
 
@@ -178,9 +176,7 @@ class _Offer:
         for family in self._catalog.resources:
             if (content := await family.read(uri)) is not None:
                 return content
-        short = shortened(uri, _LONGEST_URI)
-        code = NO_RESOURCE if context.protocol_version in _HANDSHAKE else types.INVALID_PARAMS
-        raise MCPError(code, f"no such resource: {short}", {"uri": short})
+        raise no_resource(uri, context.protocol_version)
 
     async def complete(self, _: Context, params: types.CompleteRequestParams) -> types.CompleteResult:
         assert self._catalog.complete is not None

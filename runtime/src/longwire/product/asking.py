@@ -34,8 +34,9 @@ from longwire.errors import AskingError
 from longwire.foreign_json import parse_json
 from longwire.principals.principal import PRINCIPAL
 from longwire.product.client_capabilities import Count, RequestDropped, admit, admitted, need_of
+from longwire.product.schema_checks import SchemaCheck
 from longwire.settings import CapabilityPolicy, WireLimits
-from longwire.text import quoted, shortened
+from longwire.text import quoted
 
 MOST_ROUNDS: Final = 32  # more means that a handler's questions differ each time
 
@@ -54,12 +55,8 @@ class AskingRules:
     keys: tuple[bytes, ...] = ()  # keys that seal request states; none: a key of this process alone
     seals: bool = True  # False in a worker: the runtime in front of it seals and opens
 
-    def boundaries(self, audience: str) -> list[RequestStateBoundary]:
-        """The middleware that seals the state of calls that take several rounds, where that is done here."""
-        return [self.boundary(audience)] if self.seals else []
-
     def boundary(self, audience: str) -> RequestStateBoundary:
-        """The middleware that seals and opens."""
+        """The middleware that seals and opens the state of calls that take several rounds."""
         keys = self.keys or (secrets.token_bytes(32),)
         security = RequestStateSecurity(keys=keys, ttl=self.timeout, bind_principal=_principal)
         return RequestStateBoundary(security, default_audience=audience)
@@ -213,13 +210,6 @@ def form_request(message: str, schema: Mapping[str, Any]) -> types.ElicitRequest
 
 def check_form(message: str, schema: Mapping[str, Any], result: types.ElicitResult) -> types.ElicitResult:
     """The result, if an accepted form has what its schema asks for; else AskingError."""
-    if result.action != "accept":
-        return result
-    from jsonschema import Draft202012Validator  # as in schema_checks.py
-
-    error = next(iter(Draft202012Validator(dict(schema)).iter_errors(result.content or {})), None)
-    if error is not None:
-        place = ".".join(str(part) for part in error.absolute_path)
-        problem = shortened(f"'{place}': {error.message}" if place else error.message, 200)
-        raise AskingError(f"the client's answer to {quoted(message)} doesn't fit the form: {problem}")
+    if result.action == "accept" and (fault := SchemaCheck(dict(schema)).fault(result.content or {})):
+        raise AskingError(f"the client's answer to {quoted(message)} doesn't fit the form: {fault}")
     return result

@@ -205,7 +205,6 @@ class Resources(Protocol):
 
     async def read(self, uri: str) -> types.ReadResourceResult | None:
         """The content, or None if the URI belongs to another family."""
-        ...
 
 
 Completer: TypeAlias = Callable[[types.CompleteRequestParams], Awaitable[Sequence[str]]]

@@ -11,8 +11,12 @@ from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
+from longwire.text import shortened
+
 if TYPE_CHECKING:
     from jsonschema import Draft202012Validator
+
+_LONGEST: Final = 200  # characters of what is wrong with a document
 
 # Says whether a value is surely right.
 _Check: TypeAlias = Callable[[Any], bool]
@@ -66,6 +70,14 @@ class SchemaCheck:
                 return False
         return self._required <= arguments.keys()
 
+    def fault(self, document: Any) -> str | None:
+        """What is wrong with any document, and where; None: it fits."""
+        error = next(self._validator.iter_errors(document), None)
+        if error is None:
+            return None
+        place = ".".join(str(part) for part in error.absolute_path)
+        return shortened(f"'{place}': {error.message}" if place else error.message, _LONGEST)
+
     @functools.cached_property
     def _validator(self) -> Draft202012Validator:
         from jsonschema import Draft202012Validator  # a server should listen before it loads this
@@ -77,8 +89,7 @@ class SchemaCheck:
 
         jsonschema looks at the entries of a list before it counts them, and its messages have whole values.
         """
-        if isinstance(arguments, dict):  # what a worker's tool returns may be anything
-            yield from (fault for name in self._properties if (fault := self._plain_fault(name, arguments)))
+        yield from (fault for name in self._properties if (fault := self._plain_fault(name, arguments)))
         yield from self._validator.iter_errors(arguments)
 
     def _plain_fault(self, name: str, arguments: Mapping[str, Any]) -> ArgumentFault | None:

@@ -243,9 +243,8 @@ class Readiness:
 
     def problem(self) -> str | None:
         """Why the server accepts no work, in a sentence."""
-        if self._problem is None and self._workers is not None:
-            return self._workers.problem() or self._lag.problem()
-        return self._problem or self._lag.problem()
+        missing = None if self._workers is None else self._workers.problem()
+        return self._problem or missing or self._lag.problem()
 
     def opened(self) -> None:
         self._problem = None

@@ -29,7 +29,7 @@ from longwire.product.calls import NamesBadParams
 from longwire.server.serve import ServeOptions
 from longwire.settings import Settings
 from longwire.work import NoJobs
-from longwire.workers.home import WorkerPlan
+from longwire.workers.home import OnOutput, WorkerPlan
 from longwire.workers.pool import WorkerPool
 from longwire.workers.private_folder import PrivateFolder
 
@@ -65,11 +65,9 @@ async def front(settings: Settings, cluster: ClusterNode | None = None) -> Async
         observer = Observer(metrics)
         carriers = {} if own is None else own.carriers
         limits = CallLimits(settings, RateLimits(settings.rate, settings.tool_rates, carriers=carriers))
+        sealing = () if cluster is None else (cluster.keys.request_state,)
         asking = AskingRules(
-            settings.capability_policy,
-            settings.client_timeout,
-            counters.count_request,
-            () if cluster is None else (cluster.keys.request_state,),
+            settings.capability_policy, settings.client_timeout, counters.count_request, sealing
         )
         server: Server[Any] = Server(product.name, version=product.version)
         server.middleware.extend(
@@ -108,17 +106,11 @@ async def workers_of(options: ServeOptions, made: Served) -> AsyncIterator[Worke
         environment={} if own is None else own.environment(options, folder.path / "turns"),
         inherited=None if own is not None else foreign_environment(os.environ, settings.worker_environment),
     )
-    where = _places(
-        count,
-        f"{product.title}'s own" if own is not None else shlex.join(command),
-        len(settings.worker_sockets),
-    )
+    program = f"{product.title}'s own" if own is not None else shlex.join(command)
+    where = _places(count, program, len(settings.worker_sockets))
     logger.info("methods run %s", where, extra={"event": "workers"})
-    pool = WorkerPool(
-        plan,
-        made.counters.worker_events,
-        on_output=_pass_on if own is not None else _LoggedLines(made.counters),
-    )
+    on_output: OnOutput = _pass_on if own is not None else _LoggedLines(made.counters)
+    pool = WorkerPool(plan, made.counters.worker_events, on_output)
     forget = made.metrics.watch_workers(pool, made.counters)
     try:
         yield pool

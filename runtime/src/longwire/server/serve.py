@@ -220,12 +220,9 @@ async def serve(
                 http_runtime(serving, settings.store, counters, workers, cluster, on_tools)
             )
             if settings.store != MEMORY:
-                logger.info(
-                    "sessions are kept in %s, %d came back",
-                    settings.store,
-                    len(runtime.sessions),
-                    extra={"event": "store", "store": settings.store, "sessions": len(runtime.sessions)},
-                )
+                back = len(runtime.sessions)
+                fields = {"event": "store", "store": settings.store, "sessions": back}
+                logger.info("sessions are kept in %s, %d came back", settings.store, back, extra=fields)
             if on_runtime is not None:
                 stack.callback(on_runtime(runtime))
         opened: list[Open] = []
@@ -234,11 +231,8 @@ async def serve(
                 endpoint = replace(endpoint, on_end=ended)
             opened += await stack.enter_async_context(open_endpoint(endpoint, serving, runtime))
         for found in opened:
-            logger.info(
-                "listening on %s",
-                found.where,
-                extra={"event": "listening", "transport": found.transport, "address": found.where},
-            )
+            told = {"event": "listening", "transport": found.transport, "address": found.where}
+            logger.info("listening on %s", found.where, extra=told)
         if on_ready is not None:
             on_ready(opened)
         await stop.soon.wait()

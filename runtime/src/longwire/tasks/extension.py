@@ -78,21 +78,17 @@ class TaskBackend(Protocol):
 
     async def start(self, call: Call) -> Task | Answer:
         """A new task that `get` already finds, or an immediate answer; raises LongwireError."""
-        ...
 
     async def get(self, task_id: str) -> Task | None: ...
 
     async def update(self, task_id: str, responses: Mapping[str, types.InputResponse]) -> None:
         """Pass on responses to requests; late and unknown ones have no effect."""
-        ...
 
     async def cancel(self, task_id: str) -> None:
         """Ask the task to stop; a finished task stays as it is."""
-        ...
 
     def on_change(self, listener: Listener) -> Callable[[], None]:
         """Call the listener whenever a status changes; returns a function that stops this."""
-        ...
 
 
 def _wire(value: BaseModel) -> dict[str, Any]:

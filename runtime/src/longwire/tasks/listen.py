@@ -60,10 +60,7 @@ class Listen:
         self._streams: set[_Stream] = set()
 
     async def __call__(
-        self,
-        context: Context,
-        params: types.SubscriptionsListenRequestParams,
-        along: Along | None = None,
+        self, context: Context, params: types.SubscriptionsListenRequestParams, along: Along | None = None
     ) -> types.SubscriptionsListenResult:
         request_id = context.request_id
         if request_id is None:
@@ -77,8 +74,9 @@ class Listen:
             self._streams.add(stream)
             undo.callback(self._streams.discard, stream)
             # Before the acknowledgement, so that changes while it is written are not lost.
-            for unsubscribe in self._subscribe(stream):
-                undo.callback(unsubscribe)
+            undo.callback(self._bus.subscribe(stream.changed))
+            if self._tasks is not None:
+                undo.callback(self._tasks.on_change(stream.task_changed))
             acknowledged = types.SubscriptionsAcknowledgedNotificationParams(
                 notifications=honored, _meta=meta
             )
@@ -120,12 +118,6 @@ class Listen:
         if watched:
             honored = honored.model_copy(update={"taskIds": list(watched)})
         return honored, watched
-
-    def _subscribe(self, stream: _Stream) -> list[Callable[[], None]]:
-        undo = [self._bus.subscribe(stream.changed)]
-        if self._tasks is not None:
-            undo.append(self._tasks.on_change(stream.task_changed))
-        return undo
 
     async def _notification(
         self, event: Event, meta: dict[str, Any], along: Along | None

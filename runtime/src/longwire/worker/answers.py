@@ -17,17 +17,11 @@ from longwire.contract.writing import json_text
 from longwire.product.catalog import Answer
 from longwire.product.results import answer, to_text
 from longwire.product.schema_checks import schema_check
-from longwire.text import quoted, shortened
+from longwire.text import quoted
 from longwire.worker.faults import HandlerFault
 from longwire.worker.signatures import Function, without_titles
 
-_CONTENT: Final = (
-    types.TextContent,
-    types.ImageContent,
-    types.AudioContent,
-    types.ResourceLink,
-    types.EmbeddedResource,
-)
+_CONTENT: Final = get_args(types.ContentBlock)
 _JSON: Final = "application/json"
 _TEXT: Final = "text/plain"
 _BYTES: Final = "application/octet-stream"
@@ -67,11 +61,9 @@ def resource_answer(uri: str, mime_type: str | None, value: Any) -> types.ReadRe
     if isinstance(value, bytes):
         blob = base64.b64encode(value).decode()
         content = types.BlobResourceContents(uri=uri, mime_type=mime_type or _BYTES, blob=blob)
-    elif isinstance(value, str):
-        content = types.TextResourceContents(uri=uri, mime_type=mime_type or _TEXT, text=value)
     else:
-        text = to_text(plain(value))
-        content = types.TextResourceContents(uri=uri, mime_type=mime_type or _JSON, text=text)
+        text, kind = (value, _TEXT) if isinstance(value, str) else (to_text(plain(value)), _JSON)
+        content = types.TextResourceContents(uri=uri, mime_type=mime_type or kind, text=text)
     return types.ReadResourceResult(contents=[content])
 
 
@@ -136,7 +128,6 @@ def plain(value: Any) -> Any:
 _TEXTS: Final = frozenset({str, type(None)})
 _UNIONS: Final = frozenset({Union, python_types.UnionType})
 _PROTOCOL: Final = "mcp_types"  # the module of content and results that are sent as they are
-_SHOWN: Final = 200  # characters of what is wrong with a value
 
 
 class Returns(NamedTuple):
@@ -155,12 +146,9 @@ class Returns(NamedTuple):
             return documented(made, not isinstance(made, dict))
         document = {"result": made} if self.wraps else made
         check = schema_check(self.schema)
-        if not isinstance(document, dict) or not check.is_surely_right(document):
-            error = next(check.errors(document), None)
-            if error is not None:
-                place = ".".join(str(part) for part in error.absolute_path)
-                problem = shortened(f"'{place}': {error.message}" if place else error.message, _SHOWN)
-                raise HandlerFault(f"{what} returned a value that doesn't fit its output schema: {problem}")
+        is_right = isinstance(document, dict) and check.is_surely_right(document)
+        if not is_right and (fault := check.fault(document)) is not None:
+            raise HandlerFault(f"{what} returned a value that doesn't fit its output schema: {fault}")
         return documented(made, self.wraps)
 
 

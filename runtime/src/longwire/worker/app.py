@@ -16,26 +16,9 @@ from longwire.product.app import CatalogServer, build_server
 from longwire.product.asking import AskingRules
 from longwire.product.catalog import Catalog, Method, Prompt, Tool
 from longwire.wire.sdk_private import drop_request_spans
+from longwire.worker import handlers
 from longwire.worker.faults import failed
-from longwire.worker.handlers import (
-    LEVELS,
-    SET_LEVEL,
-    AppResource,
-    AppResources,
-    Enters,
-    ToolOptions,
-    app_resource,
-    check_state,
-    current_call,
-    current_context,
-    method_of,
-    name_of,
-    prompt_of,
-    session_state,
-    takes_logs,
-    tool_of,
-    words_of,
-)
+from longwire.worker.handlers import AppResource, AppResources, Enters, ToolOptions
 from longwire.worker.run import Listening, run_worker, socket_of
 from longwire.worker.service import Introduction
 from longwire.worker.signatures import Function, form_of
@@ -105,7 +88,7 @@ class App:
         given, bare = _given(name)
 
         def declare(function: _F) -> _F:
-            tool = tool_of(function, given, self._threads, options)
+            tool = handlers.tool_of(function, given, self._threads, options)
             _enter(self._tools, "tool", tool.name, tool)
             return function
 
@@ -127,8 +110,8 @@ class App:
         _check_text(uri, "resource", "notes://all")
 
         def declare(function: _F) -> _F:
-            called, words = name_of(function, name), words_of(function, description)
-            _enter(self._resources, "resource", uri, app_resource(uri, function, called, words, mime_type))
+            made = handlers.app_resource(uri, function, name, description, mime_type)
+            _enter(self._resources, "resource", uri, made)
             return function
 
         return declare
@@ -148,7 +131,7 @@ class App:
         given, bare = _given(name)
 
         def declare(function: _F) -> _F:
-            prompt = prompt_of(function, name=given, title=title, description=description)
+            prompt = handlers.prompt_of(function, name=given, title=title, description=description)
             _enter(self._prompts, "prompt", prompt.name, prompt)
             return function
 
@@ -159,7 +142,7 @@ class App:
         _check_text(method, "register", "acme/add")
 
         def declare(function: _F) -> _F:
-            _enter(self._methods, "method", method, method_of(method, function))
+            _enter(self._methods, "method", method, handlers.method_of(method, function))
             return function
 
         return declare
@@ -170,7 +153,7 @@ class App:
         With "logging" clients may choose the level of the messages of `log()`.
         """
         if name == _LOGGING:
-            self._methods.setdefault(SET_LEVEL.name, SET_LEVEL)
+            self._methods.setdefault(handlers.SET_LEVEL.name, handlers.SET_LEVEL)
         self._capabilities[name] = dict(definition or {})
 
     # ---- for handlers -----------------------------------------------------------------------
@@ -192,7 +175,7 @@ class App:
         """
         if to == "everyone" or session_id is not None:
             return None if self._worker is None else await self._worker.notify(session_id, method, params)
-        context = current_context("notify")
+        context = handlers.current_context("notify")
         note = types.Notification[dict[str, Any] | None, str](
             method=method, params=None if params is None else dict(params)
         )
@@ -202,13 +185,13 @@ class App:
 
     async def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
         """Tell the client how far the call is, if it wants to know."""
-        await current_context("progress").session.report_progress(done, total, message)
+        await handlers.current_context("progress").session.report_progress(done, total, message)
 
     async def log(self, level: types.LoggingLevel, data: Any, logger: str | None = None) -> None:
         """Send a log message to the client, if it wants messages of this level."""
-        if level not in LEVELS:
-            raise SettingsError(f"'{level}' is no level: use one of {', '.join(LEVELS)}")
-        if takes_logs(current_context("log"), level):
+        if level not in handlers.LEVELS:
+            raise SettingsError(f"'{level}' is no level: use one of {', '.join(handlers.LEVELS)}")
+        if handlers.takes_logs(handlers.current_context("log"), level):
             said = {"level": level, "data": data}
             await self.notify("notifications/message", said if logger is None else {**said, "logger": logger})
 
@@ -216,14 +199,14 @@ class App:
         self, messages: str | Sequence[types.SamplingMessage], *, max_tokens: int = 1024, **options: Any
     ) -> types.CreateMessageResult:
         """Have the client's model answer; only in tools. `options` are those of the catalog's Call.sample."""
-        return await current_call("sample").sample(messages, max_tokens=max_tokens, **options)
+        return await handlers.current_call("sample").sample(messages, max_tokens=max_tokens, **options)
 
     async def elicit(
         self, message: str, schema: Mapping[str, Any] | type, *, timeout: float | None = None
     ) -> types.ElicitResult:
         """Have a person fill in a form; only in tools. A model or dataclass is the schema of its fields."""
         form = schema if isinstance(schema, Mapping) else form_of(schema)
-        return await current_call("elicit").elicit(message, form, timeout=timeout)
+        return await handlers.current_call("elicit").elicit(message, form, timeout=timeout)
 
     def from_thread(self, work: Coroutine[Any, Any, _T]) -> _T:
         """Wait for one of the methods above in a tool with thread=True: `app.from_thread(app.progress(1))`.
@@ -235,21 +218,21 @@ class App:
     @property
     def session_id(self) -> str | None:
         """The session that the present request belongs to; None: it belongs to none."""
-        found: str | None = getattr(current_context("session_id").request, "session_id", None)
+        found: str | None = getattr(handlers.current_context("session_id").request, "session_id", None)
         return found
 
     @property
     def state(self) -> Mapping[str, Any]:
         """What the session of the present request remembers; empty without a session."""
-        session = session_state(current_context("state"))
+        session = handlers.session_state(handlers.current_context("state"))
         return session.state if session is not None else {}
 
     def set_state(self, name: str, value: Any) -> None:
         """Have the session remember a value of JSON (None removes it), wherever its next call is run."""
-        session = session_state(current_context("set_state"))
+        session = handlers.session_state(handlers.current_context("set_state"))
         if session is None:
             raise SettingsError(f"'{name}' can't be remembered: the request belongs to no session")
-        check_state(name, {**session.state, name: value})
+        handlers.check_state(name, {**session.state, name: value})
         session.set_state(name, value)
 
     # ---- running ----------------------------------------------------------------------------

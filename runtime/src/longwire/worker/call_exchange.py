@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from typing import Any, Final, Literal
 
@@ -24,18 +24,25 @@ from longwire.worker.worker_sessions import WorkerSession
 _INITIALIZE: Final = "initialize"
 
 
+class CallsConnection(FrameConnection):
+    """A connection to the runtime, with the calls that came on it and run."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.calls: dict[str, CallExchange] = {}
+
+
 class CallExchange(Exchange):
     """A call. If it belongs to a session, its client can be asked."""
 
-    __slots__ = ("_on_end", "_sink", "call_id", "can_send_request", "method", "session")
+    __slots__ = ("_sink", "call_id", "can_send_request", "method", "session")
 
     def __init__(
         self,
         call_id: str,
         message: PlainRequest,
         request: Request,
-        sink: FrameConnection,
-        on_end: Callable[[str], None],
+        sink: CallsConnection,
         session: WorkerSession | None = None,
     ) -> None:
         super().__init__(message, request)
@@ -44,7 +51,9 @@ class CallExchange(Exchange):
         self.session = session
         self.can_send_request = session is not None
         self._sink = sink
-        self._on_end = on_end
+        sink.calls[call_id] = self
+        if session is not None:
+            session.calls += 1
 
     # ---- for the SDK ------------------------------------------------------------------------
 
@@ -101,8 +110,9 @@ class CallExchange(Exchange):
     def end(self) -> None:
         if self.session is not None:
             self.session.requests.end_call(self)
+            self.session.calls -= 1
         super().end()
-        self._on_end(self.call_id)
+        self._sink.calls.pop(self.call_id, None)
 
     def _answer(self, payload: bytes, status: int, headers: HeaderList) -> None:
         changes = self.session.changes() if self.session is not None else None

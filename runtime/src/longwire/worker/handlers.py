@@ -253,26 +253,25 @@ class AppResource:
     description: str
     mime_type: str | None
     read: Function
-    pattern: re.Pattern[str] | None  # of a template
+    pattern: re.Pattern[str]  # of its URIs; one without groups has no variables
 
     def about(self) -> dict[str, Any]:
         return {"name": self.name, "description": self.description or None, "mime_type": self.mime_type}
 
     def match(self, uri: str) -> Mapping[str, str] | None:
         """The arguments of its handler, if it has this URI."""
-        if self.pattern is None:
-            return {} if uri == self.uri else None
         found = self.pattern.fullmatch(uri)
         return None if found is None else {name: unquote(text) for name, text in found.groupdict().items()}
 
 
 def app_resource(
-    uri: str, function: Function, name: str, description: str, mime_type: str | None
+    uri: str, function: Function, name: str | None, description: str | None, mime_type: str | None
 ) -> AppResource:
     """A resource; {name} in its URI stands for anything but '/', {+name} for anything.
 
     Raises SettingsError.
     """
+    called, words = name_of(function, name), words_of(function, description)
     if not re.match(r"[A-Za-z][A-Za-z0-9+.-]*:", uri):
         raise SettingsError(f"'{uri}' is no URI: begin with a scheme, as in notes://{uri.lstrip('/')}")
     variables = [found[1] for found in _VARIABLE.findall(uri)]
@@ -282,8 +281,7 @@ def app_resource(
             f"the URI '{uri}' has {_listed(variables)}, and its handler takes {_listed(taken)}: "
             "they should be the same"
         )
-    pattern = _pattern(uri) if variables else None
-    return AppResource(uri, name, description, mime_type, function, pattern)
+    return AppResource(uri, called, words, mime_type, function, _pattern(uri))
 
 
 class AppResources:
@@ -293,11 +291,11 @@ class AppResources:
         self._resources = resources
 
     async def list(self) -> Sequence[types.Resource]:
-        fixed = [one for one in self._resources if one.pattern is None]
+        fixed = [one for one in self._resources if not one.pattern.groups]
         return [types.Resource(uri=one.uri, **one.about()) for one in fixed]
 
     def templates(self) -> Sequence[types.ResourceTemplate]:
-        templates = [one for one in self._resources if one.pattern is not None]
+        templates = [one for one in self._resources if one.pattern.groups]
         return [types.ResourceTemplate(uri_template=one.uri, **one.about()) for one in templates]
 
     async def read(self, uri: str) -> types.ReadResourceResult | None:

@@ -8,26 +8,12 @@ from collections.abc import Callable, Mapping
 from itertools import count
 from typing import Any, Final, cast
 
-from longwire.contract import writing
-from longwire.contract.envelopes import (
-    CONTRACT,
-    Cancel,
-    Drain,
-    Failure,
-    Message,
-    Notified,
-    NotifyOutcome,
-    Ping,
-    Pong,
-    Response,
-    RuntimeHello,
-    SessionEnd,
-    Unknown,
-    WorkerHello,
-)
-from longwire.contract.frames import FrameConnection, FrameError
+from longwire.contract import envelopes, writing
+from longwire.contract.envelopes import CONTRACT, NotifyOutcome, RuntimeHello
+from longwire.contract.frames import FrameError
 from longwire.contract.reading import from_runtime
-from longwire.worker.service import Calls, Service
+from longwire.worker.call_exchange import CallsConnection
+from longwire.worker.service import Service
 
 logger: Final = logging.getLogger(__name__)
 
@@ -37,7 +23,7 @@ _ANSWER_SECONDS: Final = 5.0  # for the outcome of a notification
 _HELLO_SECONDS: Final = 5.0  # until a connection that says nothing is closed
 
 
-class RuntimeLink(FrameConnection):
+class RuntimeLink(CallsConnection):
     """The worker's end of a connection.
 
     Replies are bounded by the number of calls that the worker takes; handlers that send more than the runtime
@@ -53,7 +39,6 @@ class RuntimeLink(FrameConnection):
         self._notifies: dict[str, asyncio.Future[NotifyOutcome | None]] = {}  # by id, not answered yet
         self._names = count(1)
         self._timer: asyncio.TimerHandle | None = None
-        self.calls: Calls = {}
 
     @property
     def is_answering(self) -> bool:
@@ -93,7 +78,7 @@ class RuntimeLink(FrameConnection):
 
     def data_received(self, data: bytes) -> None:
         try:
-            for envelope in [from_runtime(text) for text in self._decoder.feed(data)]:
+            for envelope in [from_runtime(text) for text in self._decoder.texts(data)]:
                 self._received(envelope)
         except FrameError as error:
             logger.warning("the runtime sent %s: its connection is closed", error)
@@ -136,23 +121,23 @@ class RuntimeLink(FrameConnection):
         self.greeted = True
         cluster = hello.runtime.get("cluster")
         self.cluster = cluster if isinstance(cluster, str) else None
-        self.write(writing.envelope(WorkerHello(CONTRACT, *self._service.introduction)))
+        self.write(writing.envelope(envelopes.WorkerHello(CONTRACT, *self._service.introduction)))
 
-    def _message(self, envelope: Message) -> None:
+    def _message(self, envelope: envelopes.Message) -> None:
         try:
-            self._service.message(envelope, self.calls, self)
+            self._service.message(envelope, self)
         except Exception:  # an envelope with unforeseen contents
             logger.exception("call %s could not be begun", envelope.id)
             self.calls.pop(envelope.id, None)
             sentence = "the call could not be begun; the worker's log says more"
-            self.write(writing.envelope(Failure(envelope.id, sentence, "worker_runtime_error")))
+            self.write(writing.envelope(envelopes.Failure(envelope.id, sentence, "worker_runtime_error")))
 
-    def _cancel(self, envelope: Cancel) -> None:
+    def _cancel(self, envelope: envelopes.Cancel) -> None:
         exchange = self.calls.get(envelope.id)
         if exchange is not None:
             exchange.cancel()
 
-    def _notified(self, envelope: Notified) -> None:
+    def _notified(self, envelope: envelopes.Notified) -> None:
         answer = self._notifies.get(envelope.id)
         if answer is not None and not answer.done():
             answer.set_result(cast("NotifyOutcome", envelope.outcome))
@@ -160,12 +145,12 @@ class RuntimeLink(FrameConnection):
 
 _EVENTS: Final[Mapping[type, Callable[[RuntimeLink, Any], object]]] = {
     RuntimeHello: RuntimeLink._hello,
-    Message: RuntimeLink._message,
-    Response: lambda link, told: link._service.response(told, link.calls),
-    Cancel: RuntimeLink._cancel,
-    SessionEnd: lambda link, told: link._service.session_end(told.session_id, link.calls),
-    Notified: RuntimeLink._notified,
-    Ping: lambda link, told: link.write(writing.envelope(Pong(told.id))),
-    Drain: lambda link, told: None,  # the runtime closes the connection itself when all is answered
-    Unknown: lambda link, told: None,
+    envelopes.Message: RuntimeLink._message,
+    envelopes.Response: lambda link, told: link._service.response(told, link),
+    envelopes.Cancel: RuntimeLink._cancel,
+    envelopes.SessionEnd: lambda link, told: link._service.session_end(told.session_id, link),
+    envelopes.Notified: RuntimeLink._notified,
+    envelopes.Ping: lambda link, told: link.write(writing.envelope(envelopes.Pong(told.id))),
+    envelopes.Drain: lambda link, told: None,  # the runtime closes the connection itself when all is answered
+    envelopes.Unknown: lambda link, told: None,
 }

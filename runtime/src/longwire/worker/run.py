@@ -29,7 +29,6 @@ from longwire.worker.service import Introduction, Service
 logger: Final = logging.getLogger(__name__)
 
 GRACE: Final = 5.0  # seconds that calls may take after SIGTERM
-_WIRE_LIMITS: Final = WireLimits()
 
 
 class Listening:
@@ -101,13 +100,13 @@ async def serve_worker(
     path: Path,
     *,
     stop: asyncio.Event,
-    limits: WireLimits = _WIRE_LIMITS,
+    limits: WireLimits | None = None,
     grace: float = GRACE,
     on_ready: Callable[[Listening], object] = lambda _: None,
 ) -> None:
     """Serve a server of the SDK until `stop` is set; raises SettingsError."""
     async with shared_lifespan(server) as state:
-        serving = Serving(server, limits, state, Access())
+        serving = Serving(server, limits or WireLimits(), state, Access())
         async with worker_listening(serving, introduction, path) as worker:
             logger.info("the worker '%s' listens at %s", introduction.name, path)
             on_ready(worker)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from functools import partial
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple
 
 from mcp.server.connection import Connection
 from mcp_types import INVALID_REQUEST, ErrorData, JSONRPCError, JSONRPCResponse
@@ -14,7 +13,6 @@ from pydantic import ValidationError
 
 from longwire.contract import writing
 from longwire.contract.envelopes import Affinity, Failure, Message, Response
-from longwire.contract.frames import FrameConnection
 from longwire.counters import RuntimeCounters
 from longwire.dispatch.connections import NO_CHANNEL, EnvelopeConnection
 from longwire.dispatch.dispatcher import Dispatcher
@@ -25,12 +23,10 @@ from longwire.wire.mcp_headers import ParameterHeaders
 from longwire.wire.messages import PlainRequest
 from longwire.wire.replies import error_payload
 from longwire.wire.serving import Serving
-from longwire.worker.call_exchange import CallExchange
+from longwire.worker.call_exchange import CallExchange, CallsConnection
 from longwire.worker.worker_sessions import WorkerSession, WorkerSessions
 
 logger: Final = logging.getLogger(__name__)
-
-Calls: TypeAlias = dict[str, CallExchange]
 
 _CALL: Final = "tools/call"
 _INITIALIZE: Final = "initialize"
@@ -57,8 +53,8 @@ class Service:
         self.sessions: Final = WorkerSessions(serving.limits, self.counters, self.dispatcher.clean_up)
         self._parameters = ParameterHeaders(serving.server)
 
-    def message(self, envelope: Message, calls: Calls, sink: FrameConnection) -> None:
-        """Run a client's message; `calls` are those of the same runtime, and get a new entry."""
+    def message(self, envelope: Message, sink: CallsConnection) -> None:
+        """Run a client's message."""
         rpc = envelope.jsonrpc
         method, params = rpc["method"], rpc.get("params")
         if params is not None and type(params) is not dict:
@@ -69,24 +65,24 @@ class Service:
         token, other = PRINCIPAL.set(request.principal), CURRENT_ID.set(request.id)
         try:
             if "id" not in rpc:
-                self._notification(envelope, method, params, request, session, sink)
+                self._notification(envelope, request, session, sink)
             elif type(rpc["id"]) not in _ID_TYPES:
                 self._refuse(envelope, "the message's 'id' should be an integer or a string", sink)
-            elif envelope.id in calls:
+            elif envelope.id in sink.calls:
                 logger.warning("the runtime sent a second call %s: it is ignored", envelope.id)
-            elif len(calls) >= 2 * self.introduction.max_in_flight:
-                sentence = f"{len(calls)} calls are in flight, which is the most: wait for one"
+            elif len(sink.calls) >= 2 * self.introduction.max_in_flight:
+                sentence = f"{len(sink.calls)} calls are in flight, which is the most: wait for one"
                 sink.write(writing.envelope(Failure(envelope.id, sentence, "worker_queue_full")))
             else:
                 message = PlainRequest(rpc["id"], method, params)
-                self._call(envelope, message, request, session, calls, sink)
+                self._call(CallExchange(envelope.id, message, request, sink, session), envelope)
         finally:
             PRINCIPAL.reset(token)
             CURRENT_ID.reset(other)
 
-    def response(self, envelope: Response, calls: Calls) -> None:
+    def response(self, envelope: Response, sink: CallsConnection) -> None:
         """Give a client's answer to the handler that has asked."""
-        exchange = calls.get(envelope.id)
+        exchange = sink.calls.get(envelope.id)
         session = exchange.session if exchange is not None else None
         if session is None:
             return  # its call is over
@@ -96,8 +92,8 @@ class Service:
         except ValidationError:
             logger.warning("a client's answer to call %s can't be read: it is no response", envelope.id)
 
-    def session_end(self, session_id: str, calls: Calls) -> None:
-        for exchange in list(calls.values()):
+    def session_end(self, session_id: str, sink: CallsConnection) -> None:
+        for exchange in list(sink.calls.values()):
             if exchange.session is not None and exchange.session.id == session_id:
                 exchange.cancel()
         self.sessions.end(session_id)
@@ -108,37 +104,20 @@ class Service:
 
     # ---- calls ------------------------------------------------------------------------------
 
-    def _call(
-        self,
-        envelope: Message,
-        message: PlainRequest,
-        request: Request,
-        session: WorkerSession | None,
-        calls: Calls,
-        sink: FrameConnection,
-    ) -> None:
-        ended = partial(_ended, calls, session)
-        exchange = CallExchange(envelope.id, message, request, sink, ended, session)
-        calls[envelope.id] = exchange
-        if session is not None:
-            session.calls += 1
-        if session is None and message.method == _CALL and envelope.protocol_version in _MODERN:
-            problem = self._parameters.problem(message.params or {}, envelope.headers)
+    def _call(self, exchange: CallExchange, envelope: Message) -> None:
+        session, method, params = exchange.session, exchange.method, envelope.jsonrpc.get("params")
+        if session is None and method == _CALL and envelope.protocol_version in _MODERN:
+            problem = self._parameters.problem(params or {}, envelope.headers)
             if problem is not None:
                 exchange.refuse(ErrorData(code=problem.code, message=problem.message, data=problem.data))
                 return
-        connection = session.connection if session is not None else _connection(envelope, message.method)
-        self.dispatcher.request(exchange, connection, message.method, message.params)
+        connection = session.connection if session is not None else _connection(envelope, method)
+        self.dispatcher.request(exchange, connection, method, params)
 
     def _notification(
-        self,
-        envelope: Message,
-        method: str,
-        params: dict[str, Any] | None,
-        request: Request,
-        session: WorkerSession | None,
-        sink: FrameConnection,
+        self, envelope: Message, request: Request, session: WorkerSession | None, sink: CallsConnection
     ) -> None:
+        method, params = envelope.jsonrpc["method"], envelope.jsonrpc.get("params")
         task: asyncio.Task[None] | None = None
         if session is not None:
             if method == _PROGRESS:
@@ -157,7 +136,7 @@ class Service:
         else:
             task.add_done_callback(finish)
 
-    def _refuse(self, envelope: Message, sentence: str, sink: FrameConnection) -> None:
+    def _refuse(self, envelope: Message, sentence: str, sink: CallsConnection) -> None:
         given = envelope.jsonrpc.get("id")
         request_id = given if type(given) in _ID_TYPES else None
         sink.write(writing.result(envelope.id, error_payload(request_id, INVALID_REQUEST, sentence)))
@@ -187,9 +166,3 @@ def _connection(envelope: Message, method: str) -> Connection:
     if method == _INITIALIZE:
         return Connection(NO_CHANNEL, protocol_version=LATEST_HANDSHAKE_VERSION)
     return EnvelopeConnection(version)
-
-
-def _ended(calls: Calls, session: WorkerSession | None, call_id: str) -> None:
-    calls.pop(call_id, None)
-    if session is not None:
-        session.calls -= 1

@@ -32,13 +32,14 @@ class WorkerSession:
     __slots__ = ("_changed", "_state", "calls", "connection", "id", "requests", "sink")
 
     def __init__(
-        self, session_id: str, message: Message, sink: FrameConnection, requests: ClientRequests
+        self, message: Message, sink: FrameConnection, limits: WireLimits, counters: RuntimeCounters
     ) -> None:
-        client = message.client or {}
+        client, session_id = message.client or {}, message.session_id
+        assert session_id is not None
         capabilities = client.get("capabilities") or {}
         self.id = session_id
         self.sink = sink  # of the runtime that last sent something
-        self.requests = requests
+        self.requests = ClientRequests(limits, counters, capabilities)
         self.calls = 0  # calls that run now
         self._state: dict[str, Any] = {}
         self._changed = False
@@ -105,7 +106,8 @@ class WorkerSessions:
             return None
         session = self._known.pop(session_id, None)
         if session is None:
-            session = self._begin(session_id, message, sink)
+            self._make_room()
+            session = WorkerSession(message, sink, self._limits, self._counters)
         self._known[session_id] = session  # the last used is the last
         session.sink = sink
         session.refresh(told)
@@ -117,14 +119,11 @@ class WorkerSessions:
             session.requests.end()
             self._on_end(session.connection)
 
-    def _begin(self, session_id: str, message: Message, sink: FrameConnection) -> WorkerSession:
+    def _make_room(self) -> None:
         if len(self._known) >= _MOST:
             unused = next((session for session in self._known.values() if not session.calls), None)
             if unused is not None:
                 self.end(unused.id)
-        capabilities = (message.client or {}).get("capabilities") or {}
-        requests = ClientRequests(self._limits, self._counters, capabilities)
-        return WorkerSession(session_id, message, sink, requests)
 
 
 def _client(version: str, info: Any, capabilities: Any) -> InitializeRequestParams:

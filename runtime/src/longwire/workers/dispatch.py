@@ -13,6 +13,7 @@ from contextvars import copy_context
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias, cast
 
+import mcp_types as types
 from mcp.server.connection import Connection
 from mcp.server.context import CallNext, HandlerResult, ServerMiddleware, ServerRequestContext
 from mcp.server.lowlevel import Server
@@ -20,14 +21,6 @@ from mcp.server.session import ServerSession
 from mcp.shared.dispatcher import DispatchContext
 from mcp.shared.exceptions import MCPError
 from mcp.shared.transport_context import TransportContext
-from mcp_types import (
-    CLIENT_CAPABILITIES_META_KEY,
-    CLIENT_INFO_META_KEY,
-    METHOD_NOT_FOUND,
-    PROTOCOL_VERSION_META_KEY,
-    InitializeRequestParams,
-    RequestParamsMeta,
-)
 from mcp_types.version import LATEST_HANDSHAKE_VERSION, LATEST_MODERN_VERSION
 
 from longwire.contract.envelopes import LONGEST_STATE, Notify, NotifyOutcome, Result
@@ -186,7 +179,7 @@ class WorkerDispatch:
             if not (isinstance(name, str) and request.principal.may_call(name)):
                 return failure(_unknown(name))
         if isinstance(call.exchange, HandshakeExchange):
-            InitializeRequestParams.model_validate(ctx.params or {}, by_name=False)
+            types.InitializeRequestParams.model_validate(ctx.params or {}, by_name=False)
         elif method in _ENDLESS:
             call.endless = True
         self._submit(call, ctx, {"jsonrpc": "2.0", "id": ctx.request_id, "method": method})
@@ -229,7 +222,7 @@ class WorkerDispatch:
         if isinstance(outcome, WorkerFailure):
             raise self._failed(ctx, outcome)
         if not outcome.handled:
-            raise MCPError(METHOD_NOT_FOUND, "Method not found", ctx.method)
+            raise MCPError(types.METHOD_NOT_FOUND, "Method not found", ctx.method)
         reply, exchange = outcome.jsonrpc, call.exchange
         if reply is None or reply["id"] != ctx.request_id or type(reply["id"]) is not type(ctx.request_id):
             raise self._broken(ctx, "its reply is missing, or is to another request")
@@ -260,7 +253,9 @@ class WorkerDispatch:
         if version not in HANDSHAKE:
             raise self._broken(ctx, f"it agreed on the protocol version {quoted(str(version)[:40])}")
         connection = call.connection
-        connection.client_params = InitializeRequestParams.model_validate(ctx.params or {}, by_name=False)
+        connection.client_params = types.InitializeRequestParams.model_validate(
+            ctx.params or {}, by_name=False
+        )
         connection.protocol_version = version
 
     def _keep_state(self, exchange: Exchange, ctx: ServerRequestContext[Any, Any], outcome: Result) -> None:
@@ -298,9 +293,9 @@ class WorkerDispatch:
     async def _learn_tools(self, told: Callable[[Iterable[str]], None]) -> None:
         """Ask a worker for the names of its tools, for metrics and logs."""
         meta = {
-            PROTOCOL_VERSION_META_KEY: LATEST_MODERN_VERSION,
-            CLIENT_INFO_META_KEY: _myself(),
-            CLIENT_CAPABILITIES_META_KEY: {},
+            types.PROTOCOL_VERSION_META_KEY: LATEST_MODERN_VERSION,
+            types.CLIENT_INFO_META_KEY: _myself(),
+            types.CLIENT_CAPABILITIES_META_KEY: {},
         }
         outcome = await self._ask(_LIST, LATEST_MODERN_VERSION, {"_meta": meta})
         reply = outcome.jsonrpc if isinstance(outcome, Result) else None
@@ -363,7 +358,7 @@ def _context(
         method=method,
         params=params,
         request_id=source.request_id,
-        meta=cast(RequestParamsMeta, meta) if type(meta) is dict else None,
+        meta=cast(types.RequestParamsMeta, meta) if type(meta) is dict else None,
         request=source.request,
         running=running,
     )

@@ -42,7 +42,7 @@ class WorkerLink(FrameConnection):
         self._leaves = leaves
         self._plan = home.plan
         self._counters = home.counters
-        self._frames: deque[envelopes.FromWorker] = deque()  # received, and waiting while the link is held
+        self._frames: deque[Any] = deque()  # received, and waiting while the link is held
         self._holds = 0  # how many callers hold it, so that no more is read
         self._calls: dict[str, WorkerCall] = {}  # in the order in which they were sent
         self._last = 0  # the number of the last call, which is its id
@@ -185,7 +185,7 @@ class WorkerLink(FrameConnection):
     def data_received(self, data: bytes) -> None:
         doubted = self.life.doubted
         try:
-            texts = self._decoder.feed(data)
+            texts = self._decoder.texts(data)
             self.life.note(self._loop.time(), bool(texts), self._decoder.partial)
             for text in texts:  # all of them before the first is taken, which is quicker: see TurnsEnd
                 self._frames.append(from_worker(text))

@@ -107,9 +107,5 @@ def _with_own(members: bytes, request: Request) -> bytes:
 
 
 def _principal(principal: Principal) -> dict[str, Any]:
-    tools = principal.tools
-    return {
-        "key": principal.key,
-        "scopes": sorted(principal.scopes),
-        "tools": None if tools is None else sorted(tools),
-    }
+    tools = None if principal.tools is None else sorted(principal.tools)
+    return {"key": principal.key, "scopes": sorted(principal.scopes), "tools": tools}

@@ -16,12 +16,13 @@ from typing import Final
 
 from longwire.contract import writing
 from longwire.contract.envelopes import SessionEnd
+from longwire.supervised_process import waited
 from longwire.wire.tasks import RunningTasks
 from longwire.workers.call import WorkerCall, WorkerFailure
 from longwire.workers.home import OnNotify, OnOutput, WorkerPlan
 from longwire.workers.private_folder import PrivateFolder
 from longwire.workers.slot import Slot
-from longwire.workers.worker import Worker, WorkerStatus, waited
+from longwire.workers.worker import Worker, WorkerStatus
 
 logger: Final = logging.getLogger(__name__)
 

@@ -22,7 +22,6 @@ from longwire.contract.envelopes import Result
 from longwire.contract.writing import json_text
 from longwire.dispatch.dispatcher import continued
 from longwire.dispatch.exchange import Exchange
-from longwire.dispatch.fast_calls import dumped
 from longwire.sessions.sending import TOO_MUCH, Overrun
 from longwire.workers.call import Carrier, Outcome, WorkerCall, WorkerFailure
 
@@ -46,23 +45,9 @@ class RunningCall(WorkerCall):
     """One request of a client. It stands for the task of its exchange."""
 
     __slots__ = (
-        "_asking",
-        "_busy",
-        "_future",
-        "_held",
-        "_home",
-        "_inbox",
-        "_outcome",
-        "_questions",
-        "_since",
-        "_task",
-        "_timer",
-        "_variables",
-        "_waits",
-        "connection",
-        "exchange",
-        "work",
-    )
+        "_asking", "_busy", "_future", "_held", "_home", "_inbox", "_outcome", "_questions", "_since",
+        "_task", "_timer", "_variables", "_waits", "connection", "exchange", "work",
+    )  # fmt: skip
 
     def __init__(self, home: CallHome, exchange: Exchange, connection: Connection) -> None:
         super().__init__()
@@ -70,7 +55,7 @@ class RunningCall(WorkerCall):
         self.exchange = exchange
         self.connection = connection
         self._variables = copy_context()
-        self.work: Coroutine[Any, Any, Any] | None = None  # around this; None: it is over
+        self.work: Coroutine[Any, Any, dict[str, Any]] | None = None  # around this; None: it is over
         self._waits = False  # for the outcome, outside of a task
         self._task: asyncio.Task[None] | None = None
         self._future: asyncio.Future[None] | None = None  # that a task waits for
@@ -112,8 +97,7 @@ class RunningCall(WorkerCall):
             else:
                 step = self._variables.run(work.throw, problem)
         except StopIteration as done:
-            result = done.value
-            exchange.succeed(result if type(result) is dict else dumped(result))
+            exchange.succeed(done.value)
         except asyncio.CancelledError:
             exchange.cancelled()
         except Exception as error:
@@ -139,7 +123,7 @@ class RunningCall(WorkerCall):
         except Exception as problem:
             self.exchange.fail(problem)
         else:
-            self.exchange.succeed(result if type(result) is dict else dumped(result))
+            self.exchange.succeed(result)
 
     def _settle(self, _: asyncio.Task[None]) -> None:
         if not self.exchange.is_over:

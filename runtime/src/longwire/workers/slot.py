@@ -11,8 +11,9 @@ import time
 from collections.abc import Iterator
 from typing import Final
 
+from longwire.supervised_process import waited
 from longwire.workers.home import WorkersHome
-from longwire.workers.worker import SOUND_SECONDS, Worker, WorkerState, WorkerStatus, waited
+from longwire.workers.worker import SOUND_SECONDS, Worker, WorkerState, WorkerStatus
 
 logger: Final = logging.getLogger(__name__)
 
@@ -136,16 +137,11 @@ class Slot:
             self._finishing.remove(worker)
 
     def _tell_failure(self, worker: Worker, wait: float) -> None:
-        is_hopeless = self._pauses.is_hopeless
-        logger.log(
-            logging.ERROR if is_hopeless else logging.WARNING,
-            "worker %s %s: %s; the next start is in %.1f s",
-            self.label,
-            "can't be started" if is_hopeless else "failed",
-            worker.logged_problem,
-            wait,
-            extra={"event": "worker_failed", "worker": self.label},
-        )
+        level, what = logging.WARNING, "failed"
+        if self._pauses.is_hopeless:
+            level, what = logging.ERROR, "can't be started"
+        said = f"worker {self.label} {what}: {worker.logged_problem}; the next start is in {wait:.1f} s"
+        logger.log(level, "%s", said, extra={"event": "worker_failed", "worker": self.label})
         self._home.note_failure()
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 import signal
 import time
@@ -11,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 from longwire.contract.envelopes import command_with_socket, worker_environment
-from longwire.supervised_process import SupervisedProcess
+from longwire.supervised_process import SupervisedProcess, waited
 from longwire.text import one_line, shortened
 from longwire.workers.call import WorkerCall, WorkerFailure
 from longwire.workers.home import WorkersHome
@@ -22,8 +21,6 @@ logger: Final = logging.getLogger(__name__)
 START_SECONDS: Final = 60.0  # until a started worker listens
 SOUND_SECONDS: Final = 5.0  # of use after which earlier failures are forgotten
 END_SECONDS: Final = 3.0  # after SIGTERM, before SIGKILL
-_FIRST_WAIT: Final = 0.01  # seconds between two attempts to connect, at first
-_LONGEST_WAIT: Final = 0.1
 _SHOWN: Final = 300  # characters of a worker's last output in a sentence
 _SILENT: Final = "it does not say whether it is alive, and gets no calls until it does"
 _LAST_WORDS: Final = 0.5  # seconds in which a worker that closed its connection may end by itself
@@ -46,14 +43,6 @@ class WorkerStatus:
     restarts: int
     since: float  # seconds since 1970, of its start
     problem: str | None = None  # why it is not ready, in a sentence
-
-
-async def waited(event: asyncio.Event, seconds: float) -> bool:
-    """Wait for an event; False: it did not come in time."""
-    with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(seconds):
-            await event.wait()
-    return event.is_set()
 
 
 class Worker:
@@ -174,16 +163,8 @@ class Worker:
         """End its process: with SIGTERM, and if that doesn't help with SIGKILL."""
         self.usable = False
         self.link.close()
-        process = self._process
-        if process is None or process.gone.is_set():
-            return
-        try:
-            process.terminate()
-            if not await waited(process.gone, END_SECONDS):
-                logger.warning("worker %s did not end after SIGTERM and is killed", self.label)
-        finally:
-            process.kill()  # and its children
-        await process.gone.wait()
+        if (process := self._process) is not None and not await process.end(END_SECONDS):
+            logger.warning("worker %s did not end after SIGTERM and is killed", self.label)
 
     def drop(self) -> None:
         """Give it up, whatever it runs: another takes its place at once."""
@@ -198,24 +179,17 @@ class Worker:
 
     async def _reached(self) -> bool:
         """Connect, as soon as it listens."""
-        process, wait = self._process, _FIRST_WAIT
-        deadline = self._loop.time() + START_SECONDS
-        while not self.leaving.is_set():
-            try:
-                await self._loop.create_unix_connection(lambda: self.link, self.socket)
-                return True
-            except OSError as error:
-                problem = error.strerror or str(error)
-            if process is None:
-                self.problem = f"no worker can be reached at '{self.socket}': {problem}"
-                return False
-            if self._loop.time() > deadline:
+        if (process := self._process) is not None:
+            found = await process.connected(lambda: self.link, self.socket, START_SECONDS)
+            if found is None and not process.gone.is_set():
                 self.problem = f"it did not listen at its socket within {START_SECONDS:g} s"
-                return False
-            if await waited(process.gone, wait):
-                return False
-            wait = min(wait * 2, _LONGEST_WAIT)
-        return False
+            return found is not None
+        try:
+            await self._loop.create_unix_connection(lambda: self.link, self.socket)
+        except OSError as error:
+            self.problem = f"no worker can be reached at '{self.socket}': {error.strerror or error}"
+            return False
+        return True
 
     # ---- what its process and its link tell -------------------------------------------------
 

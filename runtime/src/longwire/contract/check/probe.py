@@ -10,13 +10,13 @@ import contextlib
 import itertools
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
-from typing import Any, Final, NamedTuple, Self, TypeAlias, cast
+from typing import Any, Final, NamedTuple, Self, TypeAlias
 
 from jsonschema import Draft202012Validator
 
 from longwire.contract import writing
 from longwire.contract.envelopes import Notified, Ping, schemas
-from longwire.contract.frames import FrameDecoder, FrameError, decode
+from longwire.contract.frames import FrameConnection, FrameError, decode
 
 HANDSHAKE: Final = "2025-11-25"
 STATELESS: Final = "2026-07-28"
@@ -65,18 +65,17 @@ class Answer(NamedTuple):
         return found
 
 
-class Probe(asyncio.Protocol):
+class Probe(FrameConnection):
     """The runtime's end of a connection, for one case."""
 
     principal: Mapping[str, Any] = {"key": "token:check", "scopes": [], "tools": None}
 
     def __init__(self) -> None:
+        super().__init__()
         self.problems: list[str] = []  # of frames, in a sentence each
         self.seconds = 10.0  # for one answer of the worker
         self.hello: dict[str, Any] = {}
         self.closed = False
-        self._decoder = FrameDecoder()
-        self._transport: asyncio.Transport | None = None
         self._frames: list[dict[str, Any]] = []
         self._changed = asyncio.Event()
         self._numbers = itertools.count(1)
@@ -125,7 +124,6 @@ class Probe(asyncio.Protocol):
         session_id: str = "check-session",
         version: str = HANDSHAKE,
         headers: Mapping[str, str] | None = None,
-        capabilities: Mapping[str, Any] = _ABLE,
         extra: Mapping[str, Any] | None = None,
     ) -> str:
         """Send a message; the id of its call. Without a `request_id` it is a notification."""
@@ -146,7 +144,7 @@ class Probe(asyncio.Protocol):
             "protocol_version": version,
             "headers": {**_HEADERS, "mcp-protocol-version": version, **(headers or {})},
             "principal": self.principal,
-            "client": {"info": CLIENT, "capabilities": capabilities},
+            "client": {"info": CLIENT, "capabilities": _ABLE},
             "session": session,
             "jsonrpc": jsonrpc,
             **(extra or {}),
@@ -228,12 +226,9 @@ class Probe(asyncio.Protocol):
 
     # ---- for the event loop -----------------------------------------------------------------
 
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = cast(asyncio.Transport, transport)  # uvloop's is no subclass
-
     def data_received(self, data: bytes) -> None:
         try:
-            for text in self._decoder.feed(data):
+            for text in self._decoder.texts(data):
                 self._received(decode(text))
         except FrameError as error:
             self.problems.append(f"the worker sent {error}")

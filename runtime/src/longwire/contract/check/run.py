@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import time
 from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from contextlib import asynccontextmanager
@@ -24,7 +23,6 @@ _ALWAYS: Final = frozenset({"hello", "initialize"})  # the others need what thes
 _CASE_SECONDS: Final = 6.0  # times the time of one answer: no case takes longer
 _START_SECONDS: Final = 30.0  # until a started worker listens
 _END_SECONDS: Final = 5.0
-_FIRST_WAIT: Final = 0.02
 
 
 class CaseReport(NamedTuple):
@@ -89,42 +87,20 @@ async def _tried(bench: Bench, case: Case) -> CaseReport:
 @asynccontextmanager
 async def started(command: Sequence[str], path: Path) -> AsyncIterator[None]:
     """The worker of a command while the block lasts, once it listens; raises SettingsError."""
-    process = SupervisedProcess(
-        command_with_socket(command, str(path)),
-        lambda: None,
-        environment=worker_environment("check", str(path)),
-        killed_with_parent=True,
-    )
+    words, variables = command_with_socket(command, str(path)), worker_environment("check", str(path))
+    process = SupervisedProcess(words, lambda: None, environment=variables, killed_with_parent=True)
     process.start()
     try:
-        await _listens(process, path)
-        yield
-    finally:
-        process.terminate()
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(_END_SECONDS):
-                await process.gone.wait()
-        process.kill()
-        await process.gone.wait()
-
-
-async def _listens(process: SupervisedProcess, path: Path) -> None:
-    loop, wait = asyncio.get_running_loop(), _FIRST_WAIT
-    deadline = loop.time() + _START_SECONDS
-    while True:
-        with contextlib.suppress(OSError):
-            transport, _ = await loop.create_unix_connection(asyncio.Protocol, str(path))
-            transport.abort()
-            return
-        if process.gone.is_set():
+        listens = await process.connected(asyncio.Protocol, str(path), _START_SECONDS)
+        if listens is None and process.gone.is_set():
             said = shortened(one_line(process.tail.strip()), 300)
             raise SettingsError(f"the worker ended before it listened; its last words: {said or 'none'}")
-        if loop.time() > deadline:
+        if listens is None:
             raise SettingsError(f"the worker did not listen at '{path}' within {_START_SECONDS:g} s")
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(wait):
-                await process.gone.wait()
-        wait = min(2 * wait, 0.2)
+        listens.close()
+        yield
+    finally:
+        await process.end(_END_SECONDS)
 
 
 def document(reports: Sequence[CaseReport]) -> dict[str, Any]:
