@@ -57,13 +57,8 @@ def test_a_target_out_of_reach_says_that_no_file_was_written(clip: Path, tmp_pat
 
 def test_a_part_of_the_source_is_said(clip: Path) -> None:
     part = searched(clip, target_vmaf=60.0, duration=0.2)
-    assert part["range"] == {
-        "start_frame": 0,
-        "end_frame": 5,
-        "start_seconds": 0.0,
-        "end_seconds": 0.2,
-        "whole": False,
-    }
+    places = {"start_frame": 0, "end_frame": 5, "start_seconds": 0.0, "end_seconds": 0.2}
+    assert part["range"] == {**places, "whole": False}
     said = f"only the first 0.2 s of '{clip}' were encoded and scored, frames 0 to 4 of 12: figures of the"
     assert [note for note in part["notes"] if note.startswith(said)]
     whole = searched(clip, target_vmaf=60.0)
