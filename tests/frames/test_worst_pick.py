@@ -40,22 +40,11 @@ def test_picks_are_the_lowest_that_are_apart(scores: list[float], n: int, apart:
     assert [frame for frame, _ in picks] == expected
 
 
-def test_neighbours_are_allowed_if_asked_for() -> None:
-    scores = np.array([90, 10, 11, 12, 80], float)
-    assert [entry.frame for entry in pick(range(5), scores, 3, 0, timed)] == [1, 2, 3]
-    assert [entry.frame for entry in pick(range(5), scores, 3, 0.12, timed)] == [1, 4]
-
-
 def test_a_second_without_a_rate() -> None:
     scores = np.arange(100, dtype=float)
     found = pick(range(100), scores, 3, 1.0, lambda _: None)
     assert [entry.frame for entry in found] == [0, FRAMES_A_SECOND, 2 * FRAMES_A_SECOND]
     assert found[0].time is None
-
-
-def test_nothing_to_pick() -> None:
-    assert pick([], np.array([]), 5, 1.0, timed) == []
-    assert pick([0, 1], np.array([math.nan, math.inf]), 5, 1.0, timed) == []
 
 
 @example(count=0, most=4)

@@ -51,33 +51,27 @@ class RankedRows(NamedTuple):
 def rank(reference: str, rows: Sequence[CompareRow], *, lower_is_better: bool) -> RankedRows:
     """Rank the rows of a reference; rows without a score are neither ranked nor left out."""
     scored = [row for row in rows if row.ranked]
-    left_out = [
-        (row, f"{row.name} is a copy of the reference, and has no place") for row in scored if _is_copy(row)
-    ]
+    copied = "is a copy of the reference, and has no place"
+    left_out = [(row, f"{row.name} {copied}") for row in scored if _is_copy(row)]
     candidates = [row for row in scored if not _is_copy(row)]
     frames = {row.name: _known(row) for row in candidates}
     most = max(map(len, frames.values()), default=0)
-    common: Frames | None = None
-    kept: set[str] = set()
     # The longest first, so that a short one can't push out others.
-    for row in sorted(candidates, key=lambda row: -len(frames[row.name])):
+    longest = sorted(candidates, key=lambda row: -len(frames[row.name]))
+    shared = frames[longest[0].name] if longest else np.empty(0, np.int64)
+    for row in longest:
         own = frames[row.name]
-        both = own if common is None else np.intersect1d(common, own, assume_unique=True)
+        both = np.intersect1d(shared, own, assume_unique=True)
         if len(both) < _LEAST_SHARE * most:
-            text = f"{row.name} has {len(own):,} of {most:,} frames, too few for a place"
-            left_out.append((row, text))
-            continue
-        common = both
-        kept.add(row.name)
-    shared = np.empty(0, np.int64) if common is None else common
-    sign = 1.0 if lower_is_better else -1.0
-    found = [(row, _mean(row, shared)) for row in candidates if row.name in kept]
-    found.sort(key=lambda entry: sign * entry[1])
-    order = [row.name for row in scored]
-    left_out.sort(key=lambda entry: order.index(entry[0].name))
-    return RankedRows(
-        reference, [row for row, _ in found], [mean for _, mean in found], shared, most, left_out
-    )
+            left_out.append((row, f"{row.name} has {len(own):,} of {most:,} frames, too few for a place"))
+        else:
+            shared = both
+    without = [row.name for row, _ in left_out]
+    means = {row.name: _mean(row, shared) for row in candidates if row.name not in without}
+    kept = [row for row in candidates if row.name in means]
+    kept.sort(key=lambda row: means[row.name], reverse=not lower_is_better)
+    left_out.sort(key=lambda entry: scored.index(entry[0]))
+    return RankedRows(reference, kept, [means[row.name] for row in kept], shared, most, left_out)
 
 
 def _is_copy(row: CompareRow) -> bool:
@@ -145,9 +139,8 @@ class Analysis:
             if found.basis is not None:
                 where = f"{os.path.basename(found.reference)}: " if len(self.rankings) > 1 else ""
                 lacking = [row.name for row in found.rows if not found.complete(row)]
-                lack = ""
-                if len(lacking) < len(found.rows):
-                    lack = f" ({', '.join(lacking)} lack{'s' if len(lacking) == 1 else ''} some)"
+                lack = f" ({', '.join(lacking)} lack{'s' if len(lacking) == 1 else ''} some)"
+                lack = lack if len(lacking) < len(found.rows) else ""
                 notes.append(
                     f"{where}{found.basis}{lack}: differences are of these frames, and each score shown is "
                     "the mean of the encode's own"
@@ -213,12 +206,8 @@ def _places(rows: Sequence[CompareRow], between: Between) -> list[Standing]:
         if found is None or not found.tie:
             leader = index
         places.append(leader + 1)
+    to_best = [between(0, index) if index else None for index in range(len(rows))]
     return [
-        Standing(
-            row,
-            place,
-            places.count(place) > 1,
-            None if not index or (found := between(0, index)) is None else found.turned(),
-        )
-        for index, (row, place) in enumerate(zip(rows, places, strict=True))
+        Standing(row, place, places.count(place) > 1, None if found is None else found.turned())
+        for row, place, found in zip(rows, places, to_best, strict=True)
     ]

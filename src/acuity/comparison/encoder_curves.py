@@ -71,11 +71,10 @@ def _rate(
     sign: int,
 ) -> EncoderRate:
     """The rate of two curves; `sign` is -1 where low scores are good, because curves have to rise."""
-    names = {"the first curve": anchor, "the other curve": encoder}
     base, test = ([(kbps, sign * score) for kbps, score in curve] for curve in (base, test))
     rate, score = compare_curves(base, test), compare_scores(base, test)
     reason = rate.reason if sign > 0 or rate.reason is None else rate.reason.partition(":")[0]
-    for words, name in names.items():
+    for words, name in (("the first curve", anchor), ("the other curve", encoder)):
         reason = reason and reason.replace(words, name, 1)
     if reason is None and rate.scores is not None:
         reason = "scores {:.2f} to {:.2f}".format(*sorted(sign * score for score in rate.scores))
@@ -92,12 +91,11 @@ def _crossing(percent: float | None, score: float | None) -> str:
 
 def _means(found: Sequence[EncoderRate]) -> list[EncoderRate]:
     means = []
-    for encoder, anchor in dict.fromkeys((entry.encoder, entry.against) for entry in found):
-        rates = [
-            (entry.percent, entry.score)
-            for entry in found
-            if (entry.encoder, entry.against) == (encoder, anchor) and entry.percent is not None
-        ]
+    of_two: dict[tuple[str, str], list[tuple[float, float | None]]] = {}
+    for entry in found:
+        rates = of_two.setdefault((entry.encoder, entry.against), [])
+        rates += [] if entry.percent is None else [(entry.percent, entry.score)]
+    for (encoder, anchor), rates in of_two.items():
         if len(rates) < 2:
             continue
         percents, scores = zip(*rates, strict=True)

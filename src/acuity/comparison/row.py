@@ -109,8 +109,7 @@ class CompareRow:
         }
         if per_frame and report is not None:
             document["per_frame"] = self.frames_document(report.results.columns)
-        found: dict[str, Any] = plain(document)
-        return found
+        return dict(plain(document))
 
     def frames_document(self, columns: Iterable[str]) -> dict[str, Any]:
         """The figures of all frames in these columns, as far as there are any."""
@@ -118,8 +117,7 @@ class CompareRow:
             return {}
         results = self.report.results
         known = {name: results.columns[name].tolist() for name in columns if name in results.columns}
-        found: dict[str, Any] = plain({"frame": results.frames, **known})
-        return found
+        return dict(plain({"frame": results.frames, **known}))
 
 
 def is_part(scoring: Request) -> bool:

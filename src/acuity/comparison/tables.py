@@ -79,9 +79,8 @@ def ranking_table(report: Comparison, standings: Sequence[Standing], pools: Sequ
     """One line for each encode, the best first."""
     score, *others = all_figures(report) or [score_figure(report)]
     low, worst = ("p95", "max") if report.lower_is_better else ("p5", "min")
-    asked = [
-        (f"{method} {score.heading}", score, method) for method in dict.fromkeys(pools) if method != "mean"
-    ]
+    methods = [method for method in dict.fromkeys(pools) if method != "mean"]
+    asked = [(f"{method} {score.heading}", score, method) for method in methods]
     figures = [*asked, *((figure.heading, figure, "mean") for figure in others)]
     titles = ["place", "encode", "encoder", score.heading, "frames", "to best", "95 %", "worst 5 %", "worst"]
     counts = [len(one.row.report.results.frames) for one in standings if one.row.report is not None]
@@ -148,22 +147,20 @@ def interval(found: Difference | None, decimals: int) -> str:
 
 def differences_table(report: Comparison) -> Table:
     score = score_figure(report)
-    rows = []
-    for found in report.analysis.differences:
-        greatest = found.worst[0] if found.worst else None
-        rows.append(
-            [
-                found.a,
-                found.b,
-                f"{found.mean:+z.{score.decimals}f}",
-                interval(found, score.decimals),
-                TIE if found.tie else "",
-                f"{100 * found.better_share:.1f} %",
-                f"{100 * found.worse_share:.1f} %",
-                "" if greatest is None else f"{greatest.difference:+z.{score.decimals}f}",
-                "" if greatest is None else str(greatest.frame),
-            ]
-        )
+    rows = [
+        [
+            found.a,
+            found.b,
+            f"{found.mean:+z.{score.decimals}f}",
+            interval(found, score.decimals),
+            TIE if found.tie else "",
+            f"{100 * found.better_share:.1f} %",
+            f"{100 * found.worse_share:.1f} %",
+            f"{found.worst[0].difference:+z.{score.decimals}f}" if found.worst else "",
+            str(found.worst[0].frame) if found.worst else "",
+        ]
+        for found in report.analysis.differences
+    ]
     titles = ["first", "second", f"{score.heading} difference", "95 %", "verdict", "first better"]
     titles += ["second better", "greatest", "at frame"]
     spare = ("at frame", "greatest", "second better", "first better", "95 %")

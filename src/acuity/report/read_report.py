@@ -198,8 +198,7 @@ def _xml(text: str) -> ReadReport:
         match tag:
             case "frame":
                 number = attributes.pop("frameNum", "")
-                metrics = {name: _number(value, name) for name, value in attributes.items()}
-                rows.append({"frameNum": _whole(number, "frameNum"), "metrics": metrics})
+                rows.append({"frameNum": _whole(number, "frameNum"), "metrics": _numbers(attributes)})
             case "VMAF":
                 document["version"] = attributes.get("version", "")
             case "fyi":
@@ -207,9 +206,9 @@ def _xml(text: str) -> ReadReport:
                 document["fps"] = None if speed is None else _number(speed, "fps")
             case "metric":
                 name = attributes.pop("name", "")
-                document["pooled_metrics"][name] = {key: _number(v, name) for key, v in attributes.items()}
+                document["pooled_metrics"][name] = _numbers(attributes, name)
             case "aggregate_metrics":
-                document["aggregate_metrics"] = {key: _number(v, key) for key, v in attributes.items()}
+                document["aggregate_metrics"] = _numbers(attributes)
             case "params":
                 sizes = {name: _whole(text, name) for name, text in attributes.items() if name in _SIZES}
                 document["params"] = {**attributes, **sizes}
@@ -222,17 +221,14 @@ def _xml(text: str) -> ReadReport:
             case "tiny_model":
                 document["tiny_model"] = dict(attributes)
             case "partial":
-                about["partial"] = {
-                    key: _whole(v, key) if v.isdigit() else v for key, v in attributes.items()
-                }
+                about["partial"] = _with_numbers(attributes)
             case "steering":
                 stopped = attributes.get("stopped_after")
                 after = _whole(stopped, "stopped_after") if stopped else None
                 about["steering"] = {"segments": [], "subsample": [], "stopped_after": after}
             case "segment" | "subsample" if "steering" in about:
                 kind = "segments" if tag == "segment" else tag
-                part = {key: _whole(v, key) if v.isdigit() else v for key, v in attributes.items()}
-                about["steering"][kind].append(part)
+                about["steering"][kind].append(_with_numbers(attributes))
 
     def said(text: str) -> None:
         if inside and inside[-1] == "note":
@@ -272,12 +268,20 @@ def _csv(text: str) -> ReadReport:
                 continue
             if len(line) not in (len(names) + 1, len(names) + 2):
                 raise InputError(f"line {number} has {len(line)} fields where the first has {len(titles)}")
-            fields = dict(zip(names, line[1:], strict=False))
-            metrics = {name: _number(value, name) for name, value in fields.items() if value}
-            rows.append({"frameNum": _whole(line[0], "Frame"), "metrics": metrics})
+            fields = {name: value for name, value in zip(names, line[1:], strict=False) if value}
+            rows.append({"frameNum": _whole(line[0], "Frame"), "metrics": _numbers(fields)})
     except csv.Error as error:
         raise InputError(f"its CSV is damaged: {error}") from None
     return read_document({"frames": rows})
+
+
+def _with_numbers(attributes: Mapping[str, str]) -> dict[str, Any]:
+    """The attributes, those that are digits as numbers."""
+    return {key: _whole(text, key) if text.isdigit() else text for key, text in attributes.items()}
+
+
+def _numbers(attributes: Mapping[str, str], name: str | None = None) -> dict[str, float]:
+    return {key: _number(text, name or key) for key, text in attributes.items()}
 
 
 def _number(text: str, name: str) -> float:

@@ -10,7 +10,6 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from fractions import Fraction
 from pathlib import Path
 
 import av
@@ -18,6 +17,7 @@ import numpy as np
 import pytest
 
 import acuity
+import video_clips
 from acuity.errors import EncodeFailed, EncoderError, NoFramesError, TruncatedError, TuneError
 from acuity.tune.clip import Clip, Part, open_clip
 from acuity.tune.encoders import ENCODERS, find_encoder, usable_encoders
@@ -39,20 +39,14 @@ def clip(tmp_path_factory: pytest.TempPathFactory) -> Clip:
 def hdr(tmp_path_factory: pytest.TempPathFactory) -> Clip:
     path = tmp_path_factory.mktemp("hdr") / "hdr.mkv"
     options = {"crf": "5", "preset": "ultrafast", "x265-params": f"log-level=none:{HDR10}"}
-    with av.open(path, "w") as file:
-        video = file.add_stream("libx265", rate=25, options=options)
-        video.width, video.height, video.pix_fmt = 160, 96, "yuv420p10le"
-        context = video.codec_context
-        context.colorspace, context.color_trc, context.color_primaries, context.color_range = 9, 16, 9, 1
-        for index in range(12):
-            frame = av.VideoFrame(160, 96, "yuv420p10le")
-            for number, plane in enumerate(frame.planes):
-                rows = np.frombuffer(plane, np.uint16).reshape(plane.height, plane.line_size // 2)
-                rows[:, : plane.width] = 500 if number else picture(index, 160, 96).astype(np.uint16) * 4
-            frame.pts, frame.time_base = index, Fraction(1, 25)
-            file.mux(video.encode(frame))
-        file.mux(video.encode(None))
-    return open_clip(path)
+    frames = [av.VideoFrame(160, 96, "yuv420p10le") for _ in range(12)]
+    for index, frame in enumerate(frames):
+        for number, plane in enumerate(frame.planes):
+            rows = np.frombuffer(plane, np.uint16).reshape(plane.height, plane.line_size // 2)
+            rows[:, : plane.width] = 500 if number else picture(index, 160, 96).astype(np.uint16) * 4
+    tags = {"colorspace": 9, "color_trc": 16, "color_primaries": 9, "color_range": 1}
+    made = video_clips.clip(path, frames, codec="libx265", pix_fmt="yuv420p10le", options=options, **tags)
+    return open_clip(made)
 
 
 @pytest.mark.parametrize("name", ["libx264", "libx265", "libsvtav1"])

@@ -25,10 +25,24 @@ SCORES = (50.0, 65.0, 78.0, 86.0, 92.0, 93.0, 96.0, 98.0)
 HULL = [Sample(*both) for both in zip(RATES, SCORES, strict=True)]
 
 
-def test_the_ends_are_the_cheapest_samples_that_reach_the_targets() -> None:
-    rungs, notes = select_rungs(HULL, RungChoice([95, 85, 75], 3))
-    assert [rung.vmaf for rung in rungs] == [78.0, 86.0, 96.0]
-    assert notes == []
+@pytest.mark.parametrize(
+    ("targets", "count", "scores", "notes"),
+    [
+        ([95, 85, 75], 3, [78.0, 86.0, 96.0], []),
+        ([92], 2, [50.0, 92.0], []),  # one target is the top of the whole hull
+        (
+            [99, 90],
+            2,
+            [92.0, 98.0],
+            ["no sample reaches VMAF 99: the top rung is the best of them, with 98.00"],
+        ),
+    ],
+)
+def test_the_ends_are_the_cheapest_samples_that_reach_the_targets(
+    targets: list[float], count: int, scores: list[float], notes: list[str]
+) -> None:
+    rungs, said = select_rungs(HULL, RungChoice(targets, count))
+    assert ([rung.vmaf for rung in rungs], said) == (scores, notes)
 
 
 def test_even_spacing_of_the_bitrate_or_of_the_score() -> None:
@@ -37,18 +51,6 @@ def test_even_spacing_of_the_bitrate_or_of_the_score() -> None:
     assert [rung.bitrate_kbps for rung in by_rate] == [100.0, 400.0, 1600.0, 6400.0]
     assert [rung.vmaf for rung in by_score] == [50.0, 65.0, 78.0, 98.0]
     assert select_rungs(HULL, RungChoice([98, 50], 4, "uniform")).rungs == by_score
-
-
-def test_one_target_is_the_top_of_the_whole_hull() -> None:
-    rungs = select_rungs(HULL, RungChoice([92], 3)).rungs
-    assert rungs[0] == HULL[0]
-    assert rungs[-1].vmaf == 92.0
-
-
-def test_a_target_out_of_reach_gives_the_best_sample_and_a_note() -> None:
-    rungs, notes = select_rungs(HULL, RungChoice([99, 90], 2))
-    assert rungs[-1].vmaf == 98.0
-    assert notes == ["no sample reaches VMAF 99: the top rung is the best of them, with 98.00"]
 
 
 def test_rungs_that_look_the_same_are_left_out() -> None:

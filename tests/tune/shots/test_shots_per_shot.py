@@ -33,7 +33,7 @@ class FormulaBench:
 
     def __init__(self) -> None:
         self.scoring, self.cache, self.tally, self.cores = PointScoring(), Cache(None), Tally(None), 2
-        self.encodes, self.stopped = 0, False
+        self.encodes, self.check = 0, None
 
     def point(self, clip: Clip, settings: Any, quality: int) -> Point:
         assert clip.parts is not None

@@ -84,9 +84,7 @@ class Examination:
         """The examination with severities that fit the frame's VMAF, for artefacts that VMAF can see."""
         seen = {name: found for name, found in self.findings.items() if name in SCORED}
         worst = max((found.severity for found in seen.values()), default=0.0)
-        others = max(
-            (found.severity for name, found in self.findings.items() if name not in SCORED), default=0.0
-        )
+        others = max(map(self.severity, self.findings.keys() - SCORED), default=0.0)
         if worst < _FAINTEST:
             return self
         # What VMAF can't see may be why a score is low, but never why it is high.
@@ -111,12 +109,10 @@ class Typical:
         for examination in examinations:
             for name, found in examination.findings.items():
                 severities.setdefault(name, []).append(found.severity)
+        shown = {name: [value >= JUST_VISIBLE for value in values] for name, values in severities.items()}
         return cls(
             {name: median(values) for name, values in severities.items()},
-            {
-                name: sum(value >= JUST_VISIBLE for value in values) / len(values)
-                for name, values in severities.items()
-            },
+            {name: sum(visible) / len(visible) for name, visible in shown.items()},
         )
 
 

@@ -182,8 +182,7 @@ class Strip:
 
     def means(self, plane: Plane, octave: int = 0) -> Plane:
         """Means of the cells of a plane that has the strip's rows, margins included, in an octave."""
-        height = plane.shape[0]
-        inner = slice(self.inner.start >> octave, min(height, max(1, self.inner.stop >> octave)))
+        inner = slice(self.inner.start >> octave, max(1, self.inner.stop >> octave))
         rows = [start >> octave for start in self.row_starts]
         columns = [start >> octave for start in self.grid.columns]
         return cell_means(plane[inner], rows, columns)

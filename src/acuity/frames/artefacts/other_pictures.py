@@ -9,14 +9,7 @@ from numpy.typing import NDArray
 
 from acuity.frames.artefacts.cells import Grid, Plane, cell_means, smoothed
 from acuity.frames.artefacts.findings import Anchors, worst
-from acuity.frames.artefacts.measure import (
-    CellFigures,
-    ExaminedFrame,
-    Figures,
-    Gathered,
-    Measure,
-    Strip,
-)
+from acuity.frames.artefacts.measure import CellFigures, ExaminedFrame, Figures, Gathered, Measure, Strip
 from acuity.video.alignment.geometry import LEAST_GAIN, halved, squared_error, transformation
 from acuity.video.picture import Samples
 
@@ -32,9 +25,8 @@ def find_blank(frame: ExaminedFrame) -> str | None:
     """The words for a blank picture; empty if it isn't blank; None if it is too small to know."""
     if min(frame.ref.width, frame.ref.height) < _SMALLEST:
         return None
-    if any(_spread(plane, frame.level) > _ONE_COLOUR for plane in frame.dis.planes):
-        return ""
-    if _spread(frame.ref.luma, frame.level) < _PICTURE:
+    plain = all(_spread(plane, frame.level) <= _ONE_COLOUR for plane in frame.dis.planes)
+    if not plain or _spread(frame.ref.luma, frame.level) < _PICTURE:
         return ""
     word = "black" if _is_black(frame) else "of one colour"
     return f"the picture is {word}, the reference isn't"

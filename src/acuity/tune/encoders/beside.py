@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import closing
 from fractions import Fraction
 from typing import Final, NamedTuple
 
@@ -78,11 +78,7 @@ def from_start(clip: Clip) -> bool:
 @contextlib.contextmanager
 def opened(clip: Clip) -> Iterator[InputContainer]:
     """The container of a clip's source, as long as it is needed."""
-    with ExitStack() as stack:
-        file = open_source(clip.path)
-        stack.callback(file.close)
-        source = open_container(file, AvFile(file))
-        stack.callback(source.close)
+    with closing(open_source(clip.path)) as file, closing(open_container(file, AvFile(file))) as source:
         yield source
 
 

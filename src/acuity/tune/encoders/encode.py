@@ -75,11 +75,9 @@ class PictureForm:
     @property
     def colours(self) -> tuple[int, int, int]:
         """Primaries, transfer and matrix by their numbers in ITU-T H.273."""
-        return (
-            _number(PRIMARIES, self.primaries),
-            _number(TRANSFERS, self.transfer),
-            _number(MATRICES, self.matrix),
-        )
+        tables = (PRIMARIES, self.primaries), (TRANSFERS, self.transfer), (MATRICES, self.matrix)
+        primaries, transfer, matrix = (_number(table, name) for table, name in tables)
+        return primaries, transfer, matrix
 
     def steps(self, info: VideoInfo) -> list[Step]:
         full = bool(self.full_range)
@@ -102,12 +100,9 @@ def pixel_formats(encoder: Encoder) -> tuple[str, ...]:
         return encoder.pixel_formats
     formats = av.Codec(encoder.name, "w").video_formats or []
     names = (format.name for format in formats)
-    return tuple(name for name in names if name.startswith("yuv") and av_name_known(name))
-
-
-def av_name_known(name: str) -> bool:
-    """Whether frames of this format can be made here: planar, without alpha, not one of JPEG's."""
-    return name in DIRECT and av_name(DIRECT[name]) == name
+    # Frames of these can be made here: planar, without alpha, not one of JPEG's.
+    made = (name for name in names if name in DIRECT and av_name(DIRECT[name]) == name)
+    return tuple(name for name in made if name.startswith("yuv"))
 
 
 def _format(clip: Clip, settings: EncoderSettings) -> PixelFormat:

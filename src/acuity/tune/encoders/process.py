@@ -130,13 +130,16 @@ def _pictures(job: dict[str, Any], frames: BinaryIO) -> Iterator[av.VideoFrame |
         fill(frames, memoryview(buffer))
         frame = to_frame(_picture(buffer, shapes, format))
         frame.pts, frame.time_base = index, Fraction(*job["time_base"])
-        frame.color_range = job["range"]
-        frame.colorspace = job["matrix"]
-        frame.color_primaries = job["primaries"]
-        frame.color_trc = job["transfer"]
+        _mark(frame, job)
         index += 1
         yield frame
     yield None
+
+
+def _mark(shown: av.VideoFrame | VideoCodecContext, job: dict[str, Any]) -> None:
+    """Set the colour tags."""
+    shown.color_range, shown.colorspace = job["range"], job["matrix"]
+    shown.color_primaries, shown.color_trc = job["primaries"], job["transfer"]
 
 
 def _picture(buffer: bytearray, shapes: list[tuple[int, int]], format: PixelFormat) -> Picture:
@@ -166,10 +169,7 @@ def _opened(job: dict[str, Any], container: av.container.OutputContainer) -> Vid
     context.framerate = Fraction(*job["rate"])
     if job["aspect"]:
         context.sample_aspect_ratio = Fraction(*job["aspect"])
-    context.color_range = job["range"]
-    context.colorspace = job["matrix"]
-    context.color_primaries = job["primaries"]
-    context.color_trc = job["transfer"]
+    _mark(context, job)
     context.flags |= Flags.global_header  # as files have it
     context.thread_count = job["threads"]
     context.options = dict(job["options"])

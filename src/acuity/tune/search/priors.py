@@ -30,13 +30,7 @@ _CURVES: Final[Mapping[str, tuple[float, ...]]] = {
     "libvpx-vp9": (-2.2171, -1.2595, -0.2083, -0.0146, 0.1333),
 }
 # The measured encoder that another one of a codec is taken to be like.
-_LIKE: Final = {
-    "h264": "libx264",
-    "hevc": "libx265",
-    "vvc": "libx265",
-    "av1": "libsvtav1",
-    "vp9": "libvpx-vp9",
-}
+_LIKE: Final = {"hevc": "libx265", "vvc": "libx265", "av1": "libsvtav1", "vp9": "libvpx-vp9"}
 _LIKE_OTHERS: Final = "libx264"
 
 _TYPICAL: Final = -2.0  # the level around which families of figures are described: about VMAF 94.6
@@ -49,8 +43,7 @@ _FINE, _FINE_LENGTH = 0.07, 0.09
 _NOISE: Final = 0.045  # from one step to the next
 
 
-@dataclass(frozen=True, slots=True)
-class Scale:
+class Scale(NamedTuple):
     """Figures on a scale where better ones are larger and curves are nearly straight."""
 
     forward: Callable[[float], float]
