@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from acuity.comparison.differences import Difference, EncodeFigures, block_length, difference, interval
+from acuity.comparison.differences import Difference, block_length, difference, interval
 from acuity.comparison.encoder_curves import CurvePoint, encoder_rates
 from acuity.comparison.encoder_names import SOURCES, encoder_finder, from_name
 from acuity.comparison.report import CompareReport
@@ -180,8 +180,8 @@ def test_curves_that_cross_are_called_so() -> None:
 Floats = NDArray[np.float64]
 
 
-def scored(name: str, values: Any, frames: Any = None, rate: int | None = 25) -> EncodeFigures:
-    return EncodeFigures(name, report(values, frames, rate), "vmaf")
+def scored(name: str, values: Any, frames: Any = None, rate: int | None = 25) -> CompareRow:
+    return CompareRow(name, "ref", name, report=report(values, frames, rate))
 
 
 def noisy(seed: int, count: int, *, mean: float = 0.0) -> Floats:

@@ -20,8 +20,7 @@ from scoring_clips import container
 
 
 @pytest.fixture
-def cuda(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> FakeCuda:
-    monkeypatch.setenv("ACUITY_CACHE", str(tmp_path / "cache"))
+def cuda(monkeypatch: pytest.MonkeyPatch) -> FakeCuda:
     fake_cards(monkeypatch, found := FakeCuda())
     return found
 

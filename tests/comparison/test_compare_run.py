@@ -164,17 +164,10 @@ def test_a_part_has_its_own_bitrate_and_not_that_of_a_list(tmp_path: Path) -> No
 # ---- The pictures of a comparison's page: which frames of which encodes, and why ther ----
 
 
-FRAMES = 10
-
-
 @pytest.fixture(scope="module")
-def report(tmp_path_factory: pytest.TempPathFactory) -> CompareReport:
-    folder = tmp_path_factory.mktemp("pictures")
-    y4m(folder / "ref.y4m", FRAMES)
-    container(folder / "good.mkv", FRAMES, codec="libx264")
-    container(folder / "bad.mkv", FRAMES, worse=True)
+def report(folder: Path) -> CompareReport:
     (folder / "broken.mkv").write_bytes(b"no video")
-    encodes = [folder / name for name in ("bad.mkv", "good.mkv", "broken.mkv")]
+    encodes = [folder / name for name in ("encodes/bad.mkv", "encodes/good.mkv", "broken.mkv")]
     return acuity.compare(folder / "ref.y4m", encodes, remember=False)
 
 
@@ -199,7 +192,7 @@ def test_reasons(report: CompareReport, tmp_path: Path) -> None:
     assert compare_pictures(none, Request("", ""), 4) == ([], NONE_SCORED)
     stopped = replace(report, interrupted=True)
     assert compare_pictures(stopped, Request("", ""), 4) == ([], INTERRUPTED)
-    y4m(tmp_path / "ref.y4m", FRAMES)
+    y4m(tmp_path / "ref.y4m", 9)
     psnr = acuity.compare(tmp_path / "ref.y4m", [tmp_path / "ref.y4m"], metrics=["psnr"], remember=False)
     pictures, reason = compare_pictures(psnr, Request("", ""), 4)
     assert pictures == []

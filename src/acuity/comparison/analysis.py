@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from acuity.comparison.differences import Difference, EncodeFigures, difference
+from acuity.comparison.differences import Difference, difference
 from acuity.comparison.encoder_curves import CurvePoint, EncoderRate, encoder_rates
 from acuity.comparison.row import CompareRow
 
@@ -40,12 +40,12 @@ class RankedRows(NamedTuple):
     @property
     def basis(self) -> str | None:
         """The frames that the rows are ranked on, in words; None if these are all frames of all rows."""
-        some_lack = any(len(_known(row)) != len(self.frames) for row in self.rows)
+        some_lack = any(len(row.figures[0]) != len(self.frames) for row in self.rows)
         return f"ranked on {len(self.frames):,} common frames" if some_lack else None
 
     def complete(self, row: CompareRow) -> bool:
         """Whether a row has as many frames as any other, of the whole clip."""
-        return len(_known(row)) == self.most and not row.partial
+        return len(row.figures[0]) == self.most and not row.partial
 
 
 def rank(reference: str, rows: Sequence[CompareRow], *, lower_is_better: bool) -> RankedRows:
@@ -54,7 +54,7 @@ def rank(reference: str, rows: Sequence[CompareRow], *, lower_is_better: bool) -
     copied = "is a copy of the reference, and has no place"
     left_out = [(row, f"{row.name} {copied}") for row in scored if _is_copy(row)]
     candidates = [row for row in scored if not _is_copy(row)]
-    frames = {row.name: _known(row) for row in candidates}
+    frames = {row.name: np.sort(row.figures[0]) for row in candidates}
     most = max(map(len, frames.values()), default=0)
     # The longest first, so that a short one can't push out others.
     longest = sorted(candidates, key=lambda row: -len(frames[row.name]))
@@ -78,24 +78,14 @@ def _is_copy(row: CompareRow) -> bool:
     return row.copy or (row.report is not None and any(note.code == _COPY for note in row.report.notes))
 
 
-def _known(row: CompareRow) -> Frames:
-    if row.report is None or row.column is None:
-        return np.empty(0, np.int64)
-    results = row.report.results
-    frames = np.asarray(results.frames, np.int64)
-    return np.sort(frames[np.isfinite(results.columns[row.column])])
-
-
 def _mean(row: CompareRow, frames: Frames) -> float:
     """The mean of these frames; that of the report where they are all."""
     assert row.report is not None
-    assert row.column is not None
     assert row.score is not None
-    results = row.report.results
-    if len(frames) == len(results.frames):
+    if len(frames) == len(row.report.results.frames):
         return row.score
-    there = np.isin(np.asarray(results.frames, np.int64), frames)
-    return float(np.asarray(results.columns[row.column], np.float64)[there].mean())
+    numbers, values = row.figures
+    return float(values[np.isin(numbers, frames)].mean())
 
 
 _ALL_PAIRS: Final = 12  # encodes of a reference of which every two are compared; of more, each with the best
@@ -177,13 +167,10 @@ Between = Callable[[int, int], Difference | None]  # of two ranked rows, by thei
 
 
 def _differences(ranking: RankedRows, lower_is_better: bool) -> Between:
-    rows = [
-        EncodeFigures(row.name, row.report, row.column) for row in ranking.rows if row.report and row.column
-    ]
-
     @cache
     def between(a: int, b: int) -> Difference | None:
-        return difference(rows[a], rows[b], ranking.frames, lower_is_better=lower_is_better)
+        rows = ranking.rows[a], ranking.rows[b]
+        return difference(*rows, ranking.frames, lower_is_better=lower_is_better)
 
     return between
 

@@ -43,7 +43,10 @@ def encoder_rates(
     found: list[EncoderRate] = []
     references = list(dict.fromkeys(point.reference for point in usable))
     for reference in references:
-        curves = _curves(point for point in usable if point.reference == reference)
+        curves: dict[str, list[tuple[float, float]]] = {}
+        for point in usable:
+            if point.reference == reference:
+                curves.setdefault(point.encoder, []).append((point.kbps, point.score))
         several = [encoder for encoder, curve in curves.items() if len(curve) > 1]
         if len(several) < 2:
             continue
@@ -53,13 +56,6 @@ def encoder_rates(
                 both = curves[anchor], curves[encoder]
                 found.append(_rate(reference, encoder, anchor, *both, -1 if lower_is_better else 1))
     return [*found, *_means(found)] if len(references) > 1 else found
-
-
-def _curves(points: Iterable[CurvePoint]) -> dict[str, list[tuple[float, float]]]:
-    curves: dict[str, list[tuple[float, float]]] = {}
-    for point in points:
-        curves.setdefault(point.encoder, []).append((point.kbps, point.score))
-    return curves
 
 
 def _rate(

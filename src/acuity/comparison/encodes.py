@@ -16,6 +16,7 @@ from acuity.errors import InputError, MissingExtra
 from acuity.text import quoted, shortened
 from acuity.video.local_file import regular_opener
 from acuity.video.readers.guess import CONTAINER_SUFFIXES, IMAGE_SUFFIXES, RAW_SUFFIXES
+from acuity.video.source import is_web_address
 
 MOST_ENTRIES: Final = 1000  # encodes in one comparison
 _LARGEST_LIST: Final = 4 << 20  # bytes of a list
@@ -185,7 +186,6 @@ def _kbps(where: str, text: str) -> float:
 
 _VIDEOS: Final = CONTAINER_SUFFIXES | RAW_SUFFIXES
 _GLOB: Final = re.compile(r"[*?\[]")
-_ADDRESS: Final = re.compile(r"https?://", re.IGNORECASE)
 
 
 class Encodes(NamedTuple):
@@ -243,7 +243,7 @@ def _files(words: Iterable[str], notes: list[str]) -> Iterator[str]:
     for word in words:
         if os.path.isdir(word):
             yield from _in_folder(word, notes)
-        elif _GLOB.search(word) and not os.path.exists(word) and not _ADDRESS.match(word):
+        elif _GLOB.search(word) and not os.path.exists(word) and not is_web_address(word):
             yield from _matches(word, notes)
         else:
             yield word

@@ -128,15 +128,12 @@ class ReferenceGroup:
         """Score all; calls `wait`, which returns after a moment, until every pair has ended."""
         with Crew(self.request.scoring.threads) as crew:
             shared = SharedReference(len(self.runs), crew.threads)
-            threads = [
-                threading.Thread(
-                    target=self._work, args=(run, shared, crew), name=f"acuity-pair-{run.index}", daemon=True
-                )
-                for run in self.runs
-            ]
+            threads = []
             try:
-                for thread in threads:
-                    thread.start()
+                for run in self.runs:
+                    name, work = f"acuity-pair-{run.index}", (run, shared, crew)
+                    threads.append(threading.Thread(target=self._work, args=work, name=name, daemon=True))
+                    threads[-1].start()
                 since: float | None = None
                 while any(thread.is_alive() for thread in threads):
                     wait()

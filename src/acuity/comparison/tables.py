@@ -86,25 +86,23 @@ def ranking_table(report: Comparison, standings: Sequence[Standing], pools: Sequ
     counts = [len(one.row.report.results.frames) for one in standings if one.row.report is not None]
     most = max(counts, default=0)
     lack = any(one < most for one in counts) or any(one.row.partial for one in standings)
-    rows = []
-    for standing in standings:
-        row = standing.row
-        rows.append(
-            [
-                standing.shown_place,
-                row.name,
-                row.encoder or "",
-                _number(row.score, score.decimals) or row.status,
-                _frames(row, most) if lack else "",
-                to_best(standing.to_best, score.decimals),
-                interval(standing.to_best, score.decimals),
-                _number(figure_of(row, score, low), score.decimals),
-                _number(figure_of(row, score, worst), score.decimals),
-                *(_number(figure_of(row, figure, method), figure.decimals) for _, figure, method in figures),
-                "" if row.kbps is None else f"{row.kbps:,.0f}",
-                size_text(row.size),
-            ]
-        )
+    rows = [
+        [
+            standing.shown_place,
+            row.name,
+            row.encoder or "",
+            _number(row.score, score.decimals) or row.status,
+            _frames(row, most) if lack else "",
+            to_best(standing.to_best, score.decimals),
+            interval(standing.to_best, score.decimals),
+            _number(figure_of(row, score, low), score.decimals),
+            _number(figure_of(row, score, worst), score.decimals),
+            *(_number(figure_of(row, figure, method), figure.decimals) for _, figure, method in figures),
+            "" if row.kbps is None else f"{row.kbps:,.0f}",
+            size_text(row.size),
+        ]
+        for standing, row in ((standing, standing.row) for standing in standings)
+    ]
     titles += [*(title for title, _, _ in figures), "kbit/s", "size"]
     numeric = [False, False, False, *[True] * (len(titles) - 3)]
     # What was asked for stays, however narrow the terminal is.
@@ -200,10 +198,7 @@ def csv_text(report: Comparison, pools: Sequence[str] = ()) -> str:
         low, high = (None, None) if found is None or found.ci95 is None else found.ci95
         about: dict[str, Any] = {
             "place": standing.place,
-            "name": _harmless(row.name),
-            "reference": _harmless(row.reference),
-            "distorted": _harmless(row.distorted),
-            "encoder": _harmless(row.encoder),
+            **{name: _harmless(getattr(row, name)) for name in ("name", "reference", "distorted", "encoder")},
             "score": row.score if row.ranked else None,
             "to_best": None if found is None else found.mean,
             "to_best_low": low,

@@ -198,7 +198,8 @@ def _xml(text: str) -> ReadReport:
         match tag:
             case "frame":
                 number = attributes.pop("frameNum", "")
-                rows.append({"frameNum": _whole(number, "frameNum"), "metrics": _numbers(attributes)})
+                metrics = {name: _number(value, name) for name, value in attributes.items()}
+                rows.append({"frameNum": _whole(number, "frameNum"), "metrics": metrics})
             case "VMAF":
                 document["version"] = attributes.get("version", "")
             case "fyi":
@@ -206,9 +207,9 @@ def _xml(text: str) -> ReadReport:
                 document["fps"] = None if speed is None else _number(speed, "fps")
             case "metric":
                 name = attributes.pop("name", "")
-                document["pooled_metrics"][name] = _numbers(attributes, name)
+                document["pooled_metrics"][name] = {key: _number(v, name) for key, v in attributes.items()}
             case "aggregate_metrics":
-                document["aggregate_metrics"] = _numbers(attributes)
+                document["aggregate_metrics"] = {key: _number(v, key) for key, v in attributes.items()}
             case "params":
                 sizes = {name: _whole(text, name) for name, text in attributes.items() if name in _SIZES}
                 document["params"] = {**attributes, **sizes}
@@ -221,14 +222,17 @@ def _xml(text: str) -> ReadReport:
             case "tiny_model":
                 document["tiny_model"] = dict(attributes)
             case "partial":
-                about["partial"] = _with_numbers(attributes)
+                about["partial"] = {
+                    key: _whole(v, key) if v.isdigit() else v for key, v in attributes.items()
+                }
             case "steering":
                 stopped = attributes.get("stopped_after")
                 after = _whole(stopped, "stopped_after") if stopped else None
                 about["steering"] = {"segments": [], "subsample": [], "stopped_after": after}
             case "segment" | "subsample" if "steering" in about:
                 kind = "segments" if tag == "segment" else tag
-                about["steering"][kind].append(_with_numbers(attributes))
+                part = {key: _whole(v, key) if v.isdigit() else v for key, v in attributes.items()}
+                about["steering"][kind].append(part)
 
     def said(text: str) -> None:
         if inside and inside[-1] == "note":
@@ -268,20 +272,12 @@ def _csv(text: str) -> ReadReport:
                 continue
             if len(line) not in (len(names) + 1, len(names) + 2):
                 raise InputError(f"line {number} has {len(line)} fields where the first has {len(titles)}")
-            fields = {name: value for name, value in zip(names, line[1:], strict=False) if value}
-            rows.append({"frameNum": _whole(line[0], "Frame"), "metrics": _numbers(fields)})
+            fields = dict(zip(names, line[1:], strict=False))
+            metrics = {name: _number(value, name) for name, value in fields.items() if value}
+            rows.append({"frameNum": _whole(line[0], "Frame"), "metrics": metrics})
     except csv.Error as error:
         raise InputError(f"its CSV is damaged: {error}") from None
     return read_document({"frames": rows})
-
-
-def _with_numbers(attributes: Mapping[str, str]) -> dict[str, Any]:
-    """The attributes, those that are digits as numbers."""
-    return {key: _whole(text, key) if text.isdigit() else text for key, text in attributes.items()}
-
-
-def _numbers(attributes: Mapping[str, str], name: str | None = None) -> dict[str, float]:
-    return {key: _number(text, name or key) for key, text in attributes.items()}
 
 
 def _number(text: str, name: str) -> float:

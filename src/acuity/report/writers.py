@@ -29,11 +29,6 @@ class RowStyle(NamedTuple):
     absent: str | None = None  # printed for a missing figure; None leaves it out
     not_finite: str | None = None  # printed for a figure that isn't finite; None: as C prints it
 
-    def pieces(self, name: str) -> tuple[str, str]:
-        """The text before and after the value of a column."""
-        before, after = self.cell.replace("{name}", name).split("{value}")
-        return before, after
-
 
 def format_rows(source: ReportSource, precision: Precision, style: RowStyle) -> Iterator[tuple[int, str]]:
     """The number and the formatted figures of every frame that has any, in order."""
@@ -41,7 +36,8 @@ def format_rows(source: ReportSource, precision: Precision, style: RowStyle) -> 
     if not names:
         return
     table = [np.asarray(source.columns[name], np.float64) for name in names]
-    pieces = [style.pieces(name) for name in names]
+    parted = (style.cell.replace("{name}", name).partition("{value}") for name in names)
+    pieces = [(before, after) for before, _, after in parted]  # of the value of each column
     undefined: Mapping[str, NDArray[np.bool_]] = getattr(source, "undefined", {})
     literal = ((before.replace("%", "%%"), after.replace("%", "%%")) for before, after in pieces)
     template = style.separator.join(before + precision.usual + after for before, after in literal)

@@ -50,9 +50,7 @@ class Clip:
     @property
     def frames(self) -> int | None:
         """The number of frames; for a whole container, what it claims."""
-        if self.parts is None:
-            return self.info.frames
-        return sum(part.end - part.start for part in self.parts)
+        return self.info.frames if self.parts is None else sum(end - start for start, end in self.parts)
 
     @property
     def seconds(self) -> float | None:

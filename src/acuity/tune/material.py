@@ -88,6 +88,4 @@ def material(request: TuneRequest, bench: Workbench) -> Material:
         raise TuneError(to_give("sample", "subsample", verb="choose one of"), ": both leave frames out")
     shots = known_shots(bench.cache, whole, Detection(), progress=bench.check)
     found = sample(shots, whole.rate, request.sample)
-    if found.whole:
-        return Material(whole, whole, None)
-    return Material(found.of(whole), whole, found)
+    return Material(found.of(whole), whole, None if found.whole else found)

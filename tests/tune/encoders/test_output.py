@@ -6,6 +6,7 @@ import os
 import resource
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import av
 import numpy as np
@@ -17,7 +18,7 @@ from acuity.errors import OutputError, PathError, TuneError
 from acuity.report.write import limit_outputs
 from acuity.tune.clip import Clip, Part, open_clip
 from acuity.tune.points.point import Point
-from tune_clips import encode_file, fast, picture, write_video
+from tune_clips import encode_file, fast, write_video
 
 SIZE = 160, 96
 FRAMES = 30
@@ -25,51 +26,28 @@ Encoded = dict[str, tuple[Path, Point]]
 FILES = {"libx264": "x264.mkv", "libx265": "x265.mp4", "libsvtav1": "av1.webm", "libvpx-vp9": "vp9.mp4"}
 
 
-def frame(index: int) -> av.VideoFrame:
-    made = av.VideoFrame(*SIZE, "yuv420p")
-    for number, plane in enumerate(made.planes):
-        rows = np.frombuffer(plane, np.uint8).reshape(plane.height, plane.line_size)
-        rows[:, : plane.width] = 100 + index if number else picture(index, *SIZE)
-    made.pts, made.time_base = index, Fraction(1, 25)
-    return made
-
-
-def write_source(path: Path, text: bytes = b"hello") -> None:
+def write_source(path: Path, text: bytes = b"hello") -> Path:
     """A Matroska with video, sound, subtitles, chapters, an attachment and a title."""
-    with av.open(path, "w") as file:
-        video = file.add_stream("libx264", rate=25, options={"crf": "8", "preset": "ultrafast"})
-        video.width, video.height, video.pix_fmt = *SIZE, "yuv420p"
-        context = video.codec_context
-        context.colorspace, context.color_trc, context.color_primaries, context.color_range = 1, 1, 1, 1
-        sound = file.add_stream("aac", rate=48000)
-        sound.metadata["language"] = "eng"
+
+    def also(file: Any) -> None:
         words = file.add_mux_stream("subrip")
         words.metadata["language"] = "deu"
         file.add_attachment("font.ttf", "font/ttf", b"abc")
         file.metadata["title"] = "A title"
         half = {"id": 1, "start": 0, "end": 600, "time_base": Fraction(1, 1000), "metadata": {"title": "One"}}
         file.set_chapters([half, {**half, "id": 2, "start": 600, "end": 1200}])
-        for index in range(FRAMES):
-            file.mux(video.encode(frame(index)))
-            samples = av.AudioFrame("fltp", "stereo", 1920)
-            samples.sample_rate, samples.pts = 48000, index * 1920
-            for plane in samples.planes:
-                plane.update(np.sin(np.arange(1920, dtype=np.float32) / 20).tobytes())
-            file.mux(sound.encode(samples))
-            if index % 10 == 0:
-                word = av.Packet(text)
-                word.stream, word.time_base, word.duration = words, Fraction(1, 1000), 300
-                word.pts = word.dts = index * 40
-                file.mux(word)
-        file.mux(video.encode(None))
-        file.mux(sound.encode(None))
+        for start in range(0, FRAMES * 40, 400):
+            word = av.Packet(text)
+            word.stream, word.time_base, word.duration = words, Fraction(1, 1000), 300
+            word.pts = word.dts = start
+            file.mux(word)
+
+    return write_video(path, FRAMES, sound="aac", language="eng", also=also)
 
 
 @pytest.fixture(scope="module")
 def clip(tmp_path_factory: pytest.TempPathFactory) -> Clip:
-    path = tmp_path_factory.mktemp("output") / "source.mkv"
-    write_source(path)
-    return open_clip(path)
+    return open_clip(write_source(tmp_path_factory.mktemp("output") / "source.mkv"))
 
 
 @pytest.fixture(scope="module")
@@ -140,8 +118,8 @@ def test_the_same_encode_is_the_same_file(clip: Clip, encoded: Encoded) -> None:
 
 
 def test_text_that_cannot_be_read_is_left_out_with_one_note(tmp_path: Path) -> None:
-    write_source(tmp_path / "latin.mkv", b"caf\xe9")
-    point = encode_file(open_clip(tmp_path / "latin.mkv"), fast("libx264"), 35, tmp_path / "out.mp4")
+    clip = open_clip(write_source(tmp_path / "latin.mkv", b"caf\xe9"))
+    point = encode_file(clip, fast("libx264"), 35, tmp_path / "out.mp4")
     assert sum("some text of subtitle stream 2 (srt, deu) is left out" in note for note in point.notes) == 1
 
 
@@ -217,8 +195,7 @@ def test_a_failed_encode_leaves_the_old_file(clip: Clip, tmp_path: Path) -> None
 @pytest.mark.parametrize("suffix", [".mp4", ".mkv"])
 def test_frames_of_a_variable_rate_keep_their_times(suffix: str, tmp_path: Path) -> None:
     stamps = [0, 40, 80, 200, 240, 280, 320, 500, 540, 580, 620, 660]
-    write_video(tmp_path / "varied.mkv", stamps=stamps)
-    clip = open_clip(tmp_path / "varied.mkv")
+    clip = open_clip(write_video(tmp_path / "varied.mkv", stamps=stamps))
     assert clip.info.variable_rate
     out = tmp_path / f"out{suffix}"
     encode_file(clip, fast("libx264"), 30, out)
@@ -229,8 +206,7 @@ def test_frames_of_a_variable_rate_keep_their_times(suffix: str, tmp_path: Path)
 
 
 def test_video_on_its_side_is_encoded_upright(tmp_path: Path) -> None:
-    write_video(tmp_path / "turned.mp4", 12, rotation=90)
-    clip = open_clip(tmp_path / "turned.mp4")
+    clip = open_clip(write_video(tmp_path / "turned.mp4", 12, rotation=90))
     assert (clip.info.width, clip.info.height) == SIZE[::-1]
     out = tmp_path / "upright.mp4"
     point = encode_file(clip, fast("libx264"), 30, out)

@@ -252,9 +252,7 @@ def test_an_encode_is_measured(name: str, longer: Clip) -> None:
 
 def test_the_bitrate_of_a_variable_rate_is_by_the_time_that_the_frames_are_shown(tmp_path: Path) -> None:
     stamps = [0, 40, 80, 120, 160, 320, 480, 640, 800, 960]
-    path = tmp_path / "varied.mkv"
-    write_video(path, stamps=stamps)
-    varied = open_clip(path)
+    varied = open_clip(write_video(tmp_path / "varied.mkv", stamps=stamps))
     point = measure(varied, fast("libx264"), 30)
     assert point.seconds == pytest.approx(1.0, abs=1e-6)  # the last frame is shown for 40 ms
     assert point.bitrate_kbps == pytest.approx(point.bytes * 8 / 1000, rel=1e-6)

@@ -31,7 +31,7 @@ def own_cache(clip: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def searched(clip: Path, **fields: Any) -> dict[str, Any]:
-    return run(SearchRequest(src=str(clip), preset="ultrafast", **fields))
+    return run(SearchRequest(**{"src": str(clip), "preset": "ultrafast", **fields}))
 
 
 def test_encodes_that_ran_out_are_noted(clip: Path) -> None:
@@ -141,11 +141,7 @@ def sound_bytes(path: Path) -> int:
 
 
 def searched_by_size(source: Path, size: int, out: Path) -> dict[str, Any]:
-    return run(
-        SearchRequest(
-            src=str(source), preset="veryfast", target_size=str(size), encode=str(out), no_cache=True
-        )
-    )
+    return searched(source, preset="veryfast", target_size=str(size), encode=str(out), no_cache=True)
 
 
 @pytest.mark.parametrize("suffix", [".mp4", ".mkv"])

@@ -116,7 +116,7 @@ def test_what_cannot_be_is_said(clip: Clip) -> None:
 
 
 def test_shots_that_may_need_fewer_bits_or_miss_the_target_are_named(clip: Clip) -> None:
-    hasty = planned(clip, target=Target(80.0), quality_range=(2, 45), tolerance=0, max_encodes=2)
+    hasty = planned(clip, target=Target(80.0), quality_range=(2, 45), max_encodes=2)
     said = "2 encodes weren't enough to rule out a cheaper value"
     assert any(note.startswith("shot") and said in note for note in hasty.notes)
     poor = planned(clip, target=Target(95.5), quality_range=(20, 45))

@@ -38,11 +38,6 @@ class Anchors(NamedTuple):
         return float(np.interp(figure, (0.0, *self), _LADDER))
 
 
-def in_keeping(severity: float, score: float) -> float:
-    """The severity of a frame's worst artefact, as near to what was measured as its score allows."""
-    return float(np.clip(severity, np.interp(score, _SCORES, _AT_LEAST), np.interp(score, _SCORES, _AT_MOST)))
-
-
 def word(severity: float) -> str:
     """The word for a severity that is at least just visible."""
     return next((text for least, text in _WORDS if severity >= least), "invisible")
@@ -87,8 +82,9 @@ class Examination:
         others = max(map(self.severity, self.findings.keys() - SCORED), default=0.0)
         if worst < _FAINTEST:
             return self
+        least, most = (float(np.interp(score, _SCORES, bounds)) for bounds in (_AT_LEAST, _AT_MOST))
+        fitting = min(max(worst, least), most)
         # What VMAF can't see may be why a score is low, but never why it is high.
-        fitting = in_keeping(worst, score)
         factor = (fitting if fitting < worst or others < fitting else worst) / worst
         scaled = {
             name: replace(found, severity=min(1.0, found.severity * factor)) for name, found in seen.items()

@@ -129,14 +129,7 @@ def _moving(changed: Plane, coarse: Plane, off: Plane) -> NDArray[np.bool_]:
 
 def _levels(luma: Samples, level: np.float32) -> Plane:
     """Luma in means of small squares, without fine detail; a rest at the border is left out."""
-    height, width = (length // _SHRINK * _SHRINK for length in luma.shape)
-    rows = luma[0:height:_SHRINK, :width].astype(np.float32)
-    for row in range(1, _SHRINK):
-        rows += luma[row:height:_SHRINK, :width]
-    columns = rows[:, ::_SHRINK].copy()
-    for column in range(1, _SHRINK):
-        columns += rows[:, column::_SHRINK]
-    return np.asarray(columns / (level * _SHRINK**2), np.float32)
+    return np.asarray(halved(halved(luma.astype(np.float32))) / level)
 
 
 def _distances(difference: Plane, grid: Grid, shrink: int = _SHRINK) -> Plane:

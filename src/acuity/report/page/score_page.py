@@ -48,7 +48,8 @@ def score_page(
     """
     about = mapping(extra.get("acuity"))
     scores, labels = _scores(source, extra, about)
-    frames, order = _in_order(source.frames)
+    order = np.argsort(source.frames, kind="stable")
+    frames = np.asarray(source.frames, np.int64)[order]
     columns = {name: np.asarray(values, np.float64)[order] for name, values in source.columns.items()}
     asked: Any = extra.get("metrics")
     named = {name: column_name(name, scores, asked) for name in [*scores, *columns] if name in columns}
@@ -112,13 +113,6 @@ def _scores(
     if names and isinstance(about.get("model"), str):
         labels[names[0]] = about["model"]
     return names, {name: label for name, label in labels.items() if name in names}
-
-
-def _in_order(given: Sequence[int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The frame numbers in order, and the rows in that order."""
-    frames = np.asarray(given, np.int64)
-    order = np.argsort(frames, kind="stable")
-    return frames[order], order
 
 
 def _times(

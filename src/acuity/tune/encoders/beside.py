@@ -43,10 +43,6 @@ class Weight(NamedTuple):
     copied: int  # sound, subtitles and attachments
     container: int  # an estimate
 
-    @property
-    def bytes(self) -> int:
-        return self.copied + self.container
-
 
 def beside(source: InputContainer, clip: Clip, format: str) -> BesideStreams:
     """Look at the streams of a source for a file of that format, by FFmpeg's name.

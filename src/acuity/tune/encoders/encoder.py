@@ -16,7 +16,6 @@ PRESETS: Final = (
     *("ultrafast", "superfast", "veryfast", "faster", "fast"),
     *("medium", "slow", "slower", "veryslow", "placebo"),
 )
-DEFAULT_PRESET: Final = "medium"
 # Suffixes of files and FFmpeg's names of their formats.
 FORMATS: Final = {".mp4": "mp4", ".m4v": "mp4", ".mkv": "matroska", ".webm": "webm", ".mov": "mov"}
 
@@ -78,13 +77,11 @@ class Encoder:
 
     def preset(self, word: str | None) -> str:
         """The encoder's own word for a preset; EncoderError if it has none such."""
-        word = DEFAULT_PRESET if word is None else word
+        word = "medium" if word is None else word
         if word in self.presets:
             return self.presets[word]
-        if word in self.own_presets:
-            return word
-        if not self.presets and word in PRESETS:
-            return word  # it has no presets, so any is as good
+        if word in self.own_presets or (not self.presets and word in PRESETS):
+            return word  # of an encoder without presets any is as good
         words = [*self.presets]
         own = [name for name in self.own_presets if name not in words]
         known = ", ".join([*words, *(own if len(own) < 8 else [f"{own[0]} to {own[-1]}"])])

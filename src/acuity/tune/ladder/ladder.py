@@ -26,8 +26,6 @@ from acuity.tune.ladder.playlists import (
     MediaSegment,
     SegmentTimes,
     Variant,
-    dash,
-    hls_multivariant,
     rendition_name,
 )
 from acuity.tune.ladder.rungs import RungChoice, choose_rungs, convex_hull, unreached
@@ -122,12 +120,6 @@ class Ladder:
         """The rung's name, with its quality at the end if another rung has the same name."""
         same = [other for other in self.renditions if other.name == sample.name]
         return sample.name if len(same) < 2 else f"{sample.name}_{sample.crf}"
-
-    def hls(self) -> str:
-        return hls_multivariant(self.variants)
-
-    def dash(self) -> str:
-        return dash(self.variants)
 
     def document(self) -> dict[str, Any]:
         rungs = [

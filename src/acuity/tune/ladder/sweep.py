@@ -247,6 +247,4 @@ class Sweep:
     def _unless_known(self, size: Size, step: int, first: int, last: int) -> Wish | None:
         """The sample strictly between two others, if there is a step left there."""
         low, high = sorted((first, last))
-        if high - low < 2:
-            return None
-        return Wish(size, min(max(step, low + 1), high - 1))
+        return None if high - low < 2 else Wish(size, min(max(step, low + 1), high - 1))

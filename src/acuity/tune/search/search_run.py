@@ -183,7 +183,7 @@ class SizeBudget(NamedTuple):
 
     @property
     def video(self) -> int:
-        return self.asked - self.beside.bytes
+        return self.asked - sum(self.beside)
 
     @property
     def note(self) -> str:

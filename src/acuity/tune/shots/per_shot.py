@@ -55,7 +55,6 @@ def plan_per_shot(
     division: Division | None = None,
     detection: Detection | None = None,
     quality_range: tuple[float, float] | None = None,
-    tolerance: float | None = None,
     max_encodes: int = 8,
 ) -> ShotPlan:
     """The plan of a clip.
@@ -71,7 +70,7 @@ def plan_per_shot(
     found = known_shots(bench.cache, clip, detection or Detection(), progress=bench.check)
     parts = [shot.part for shot in found]
     quality_range = stitchable_range(settings.encoder, quality_range)
-    job = _Job(bench, clip, for_stitching(settings), target, parts, quality_range, tolerance, max_encodes)
+    job = _Job(bench, clip, for_stitching(settings), target, parts, quality_range, max_encodes)
     before = bench.encodes
     points, met, notes = job.each() if division == "each" else job.divided(bitrate_kbps)
     shots = tuple(
@@ -122,7 +121,6 @@ class _Job:
     target: Target
     parts: list[Part]
     quality_range: tuple[float, float]
-    tolerance: float | None
     max_encodes: int
     known: list[dict[int, Point]] = field(default_factory=list)  # of each shot, by step
 
@@ -147,7 +145,6 @@ class _Job:
                     self.settings,
                     self.target,
                     quality_range=self.quality_range,
-                    tolerance=self.tolerance,
                     max_encodes=self.max_encodes,
                 )
             except UnreachableError as error:
