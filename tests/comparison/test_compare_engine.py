@@ -9,9 +9,11 @@ import subprocess
 import sys
 import threading
 from collections.abc import Sequence
+from fractions import Fraction
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
+import av
 import numpy as np
 import pytest
 
@@ -24,7 +26,6 @@ from acuity.comparison.request import ComparePair, ComparisonRequest
 from acuity.comparison.row import CompareRow
 from acuity.comparison.run import compare_videos
 from acuity.errors import AcuityError, InputError
-from acuity.scoring.report import ScoreReport
 from acuity.scoring.request import Request
 from acuity.scoring.run import run_request
 from moving_pictures import HEIGHT, WIDTH, luma
@@ -44,10 +45,6 @@ def clip(
     codec: str = "ffv1",
 ) -> Path:
     """The pictures of these numbers; `times` are in hundredths of a second, otherwise 4 apart."""
-    from fractions import Fraction
-
-    import av
-
     with av.open(str(path), "w") as out:
         stream = out.add_stream(codec, rate=25)
         assert isinstance(stream, av.VideoStream)
@@ -65,27 +62,20 @@ def clip(
 
 
 def compared(ref: Path, *encodes: Path, **settings: object) -> CompareReport:
-    pairs = [ComparePair(str(ref), str(path)) for path in encodes]
-    request = ComparisonRequest(pairs, Request("", "", **settings), remember=False)  # type: ignore[arg-type]
-    report = compare_videos(request)
+    report = _compared(ref, *encodes, remember=False, **settings)
     for row in report.rows:
         assert_alone(row, **settings)
     return report
 
 
-def scored(request: Request) -> ScoreReport | AcuityError:
-    try:
-        return run_request(request)
-    except AcuityError as error:
-        return error
-
-
 def assert_alone(row: CompareRow, **settings: object) -> None:
     """The row has the figures and notes of its pair scored alone, or its refusal."""
-    alone = scored(Request(row.reference, row.distorted, **settings))  # type: ignore[arg-type]
+    try:
+        alone: Any = run_request(Request(row.reference, row.distorted, **settings))  # type: ignore[arg-type]
+    except AcuityError as error:
+        alone = error
     if isinstance(alone, AcuityError):
-        assert type(row.failure) is type(alone)
-        assert str(row.failure) == str(alone)
+        assert (type(row.failure), str(row.failure)) == (type(alone), str(alone))
         return
     assert row.report is not None, row.error
     assert list(row.report.results.columns) == list(alone.results.columns)

@@ -222,31 +222,19 @@ def test_small_odd_gray_and_deep_frames(
         assert read_png(frame.heat).shape == (size[1], size[0], 3)
 
 
-class Told:
-    """Keeps what it is told of progress; raises at a stage if told to."""
-
-    def __init__(self, stage: str | None = None) -> None:
-        self.stage = stage
-        self.seen: list[WorstProgress] = []
-
-    def __call__(self, progress: WorstProgress) -> None:
-        self.seen.append(progress)
-        if progress.stage == self.stage and progress.done:
-            raise KeyboardInterrupt
-
-
 def test_progress_rises_to_the_end_and_a_narrator_adds_its_sentence(
     videos: tuple[Path, Path], out: Path
 ) -> None:
-    told, narrator = Told(), Narrates()
-    found = find_worst(wanted(videos, out), progress=told, narrator=narrator)
+    told: list[WorstProgress] = []
+    narrator = Narrates()
+    found = find_worst(wanted(videos, out), progress=told.append, narrator=narrator)
     assert found.model_id == "a/model"
     assert [frame.narration for frame in found.frames] == ["it is picture 1", "it is picture 2"]
     assert narrator.asked == [frame.description for frame in found.frames]
-    shares = [progress.share for progress in told.seen]
+    shares = [progress.share for progress in told]
     assert shares == sorted(shares)
     assert (shares[0], shares[-1]) == (0, 1)
-    stages = {progress.stage: progress for progress in told.seen}
+    stages = {progress.stage: progress for progress in told}
     assert list(stages) == ["scoring", "drawing", "describing"]
     last = stages["scoring"]
     about = {"stage": "scoring", "frames": FRAMES, "total": FRAMES, "mean": last.mean}
@@ -256,8 +244,12 @@ def test_progress_rises_to_the_end_and_a_narrator_adds_its_sentence(
 
 @pytest.mark.parametrize("stage", ["scoring", "drawing", "describing"])
 def test_cancelled_work_leaves_nothing(videos: tuple[Path, Path], out: Path, stage: str) -> None:
+    def stop(progress: WorstProgress) -> None:
+        if progress.stage == stage and progress.done:
+            raise KeyboardInterrupt
+
     with pytest.raises(KeyboardInterrupt):
-        find_worst(wanted(videos, out), progress=Told(stage), narrator=Narrates())
+        find_worst(wanted(videos, out), progress=stop, narrator=Narrates())
     assert not out.parent.exists()
 
 
