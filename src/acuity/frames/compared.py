@@ -162,10 +162,8 @@ def check_unchanged(request: Request, before: tuple[FileIdentity, ...]) -> None:
     """Raise InputError if a file is not the one that was scored."""
     for video, was, now in zip(request.pair, before, identities(request), strict=True):
         if was != now:
-            raise InputError(
-                f"'{os.fspath(video)}' changed while its frames were scored and drawn"  # type: ignore[arg-type]
-                ": run this again when nothing writes to it"
-            )
+            what = f"'{os.fspath(video)}' changed while its frames were scored and drawn"  # type: ignore[arg-type]
+            raise InputError(f"{what}: run this again when nothing writes to it")
 
 
 def _changed(pairing: Pairing, what: str) -> InputError:

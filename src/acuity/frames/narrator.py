@@ -39,10 +39,8 @@ def check_model_folder(folder: Path) -> None:
     if not isinstance(model, dict) or not isinstance(model.get("type"), str):
         raise NarratorError(f"'{folder / CONFIG}' names no model type: it is no model of ONNX Runtime GenAI")
     if not isinstance(model.get("vision"), dict):
-        raise NarratorError(
-            f"'{folder}' has a model of type {quoted(model['type'])}, which doesn't look at pictures: name a"
-            " vision-language model"
-        )
+        kind = f"a model of type {quoted(model['type'])}, which doesn't look at pictures"
+        raise NarratorError(f"'{folder}' has {kind}: name a vision-language model")
     for name in _files(model):
         path = Path(name)
         if path.is_absolute() or ".." in path.parts:

@@ -188,12 +188,8 @@ class TuneRequest(SettingsRecord):
         from acuity.tune.points.point import PointScoring
 
         if self.neg and self.vmaf_model != "auto":
-            raise TuneError(
-                to_set("neg", True),
-                " is a model of its own, and ",
-                to_give("vmaf_model", verb="another is named with"),
-                ": leave one of them out",
-            )
+            other = to_give("vmaf_model", verb="another is named with"), ": leave one of them out"
+            raise TuneError(to_set("neg", True), " is a model of its own, and ", *other)
         return PointScoring(
             model="version=vmaf_v0.6.1neg" if self.neg else self.vmaf_model,
             metrics=() if self.metric == "vmaf" else (self.metric,),

@@ -84,9 +84,8 @@ class PictureForm:
         sized = (info.width, info.height) == (self.width, self.height)
         if not sized or info.format.depth != self.format.depth:
             return [Fit(self.width, self.height, self.format, full, full, "lanczos")]
-        if info.format.layout != self.format.layout:  # gray gets empty chroma
-            return [Resample(self.format, full)]
-        return []
+        # Gray gets empty chroma.
+        return [Resample(self.format, full)] if info.format.layout != self.format.layout else []
 
 
 def _number(table: dict[int, str], name: str | None) -> int:
@@ -126,11 +125,8 @@ def _format(clip: Clip, settings: EncoderSettings) -> PixelFormat:
             f"{name} as it is built here doesn't take {av_name(source)}, the format of '{clip.path}', "
             f"and fewer than {_HDR_DEPTH} bits show bands in HDR: use {listed(fit)}"
         )
-    raise EncoderError(
-        f"{name} doesn't take {av_name(source)}, the format of '{clip.path}': pass ",
-        to_set("out_pix_fmt", nearest),
-        " to convert it",
-    )
+    why = f"{name} doesn't take {av_name(source)}, the format of '{clip.path}'"
+    raise EncoderError(f"{why}: pass ", to_set("out_pix_fmt", nearest), " to convert it")
 
 
 def _nearest(source: PixelFormat, known: tuple[str, ...]) -> str:

@@ -28,7 +28,7 @@ from acuity.tune.clip import Clip, Times
 from acuity.tune.encoders.beside import opened
 from acuity.tune.encoders.encode import PictureForm
 from acuity.tune.encoders.encoding import Encoding, Packet
-from acuity.tune.ladder.codec_string import EncodedStream, stream_of
+from acuity.tune.ladder.codec_string import stream_of
 from acuity.tune.ladder.ladder import Ladder, LadderSample, variant
 from acuity.tune.ladder.playlists import AudioTrack, Variant, dash, hls_media, hls_multivariant
 from acuity.tune.ladder.segments import SegmentMuxer
@@ -145,8 +145,7 @@ class _RungSink:
     def __init__(self, clip: Clip, sample: LadderSample, folder: str) -> None:
         self._clip = clip
         self._sample = sample
-        self._head: EncodedStream | None = None
-        self._extradata = b""
+        self._extradata = self._first = b""  # headers, and the first packet
         self.start = Fraction(0)  # when the video begins in the source
         self.muxer = SegmentMuxer(folder, sample.segment / clip.rate)
 
@@ -158,19 +157,16 @@ class _RungSink:
 
     def __call__(self, packet: Packet) -> None:
         assert packet.pts is not None
-        if self._head is None:
-            settings = self._sample.settings
-            form = PictureForm.of(self._clip, settings)
-            kbps = self._sample.bitrate_kbps
-            self._head = stream_of(settings, form, self._extradata, bytes(packet), self._clip.rate, kbps)
+        self._first = self._first or bytes(packet)
         dts = packet.pts if packet.dts is None else packet.dts
         self.muxer.mux(packet, packet.pts, dts, 1, 1 / self._clip.rate)
 
     def variant(self, name: str, point: Point) -> Variant:
         """The rendition as playlists describe it, by the segments that were written."""
-        assert self._head is not None
-        head = self._head._replace(bitrate_kbps=point.bitrate_kbps)
-        return variant(name, self._clip, self._sample, head, self.muxer.timeline)
+        clip, settings = self._clip, self._sample.settings
+        form, rate = PictureForm.of(clip, settings), point.bitrate_kbps
+        head = stream_of(settings, form, self._extradata, self._first, clip.rate, rate)
+        return variant(name, clip, self._sample, head, self.muxer.timeline)
 
 
 def _write_playlists(folder: str, variants: list[Variant], audio: AudioTrack | None) -> None:

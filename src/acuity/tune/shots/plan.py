@@ -178,13 +178,9 @@ _MICROSECONDS: Final = 1_000_000  # in which lists of files say how long each la
 def check_script(clip: Clip) -> None:
     """Refuse a source whose frames the commands couldn't give their times; raises TuneError."""
     if clip.info.variable_rate:
-        raise TuneError(
-            f"the frame rate of '{clip.path}' varies, and a script's frames are even: ",
-            to_omit("format"),
-            " and ",
-            to_give("output"),
-            ", which makes the file with their times",
-        )
+        why = f"the frame rate of '{clip.path}' varies, and a script's frames are even: "
+        instead = to_give("output"), ", which makes the file with their times"
+        raise TuneError(why, to_omit("format"), " and ", *instead)
 
 
 def segment_commands(plan: ShotPlan) -> list[list[str]]:
