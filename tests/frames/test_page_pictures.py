@@ -135,7 +135,7 @@ def test_why_there_are_none(tmp_path: Path) -> None:
         "identical": scored((reference, reference)),
         "a reader can't": scored((open_video(reference), distorted)),
         "no model": scored(videos, metrics=["psnr"]),
-        "does not exist": scored(videos),
+        "changed while": scored(videos),
     }
     distorted.unlink()
     for reason, found in reasons.items():
