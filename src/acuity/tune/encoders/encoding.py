@@ -132,8 +132,8 @@ class Job:
 def gray_job(
     encoder: str, options: dict[str, str], size: tuple[int, int], pixel_format: str, threads: int = 0
 ) -> Job:
-    unsaid = 2
-    return Job(encoder, options, *size, pixel_format, Fraction(25), None, 0, *[unsaid] * 3, threads)
+    unsaid = 2, 2, 2
+    return Job(encoder, options, *size, pixel_format, Fraction(25), None, 0, *unsaid, threads)
 
 
 def encode_gray(encoding: Encoding, job: Job) -> None:

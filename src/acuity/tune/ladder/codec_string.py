@@ -164,7 +164,7 @@ def _vp9(stream: EncodedStream) -> str:
 def _vp9_level(stream: EncodedStream) -> int:
     """The lowest level that allows the stream's size, rate and bits: VP9 doesn't write it down."""
     samples, longer = stream.width * stream.height, max(stream.width, stream.height)
-    needed = samples * stream.rate, samples, stream.bitrate_kbps, longer
+    needed: tuple[float | Fraction, ...] = samples * stream.rate, samples, stream.bitrate_kbps, longer
     fitting = (
         number
         for number, most in _VP9_LEVELS.items()
