@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from acuity.comparison.differences import EncodeFigures, block_length, difference, interval
+from acuity.comparison.differences import Difference, block_length, difference, interval
 from acuity.comparison.encoder_curves import CurvePoint, encoder_rates
 from acuity.comparison.encoder_names import SOURCES, encoder_finder, from_name
 from acuity.comparison.report import CompareReport
@@ -30,32 +31,21 @@ def row(name: str, level: float, *, spread: float = 1.0, reference: str = "ref",
 def test_places_and_ties() -> None:
     rows = [row("low", 60.0), row("top", 90.0), row("twin", 89.99), CompareRow("bad", "ref", "x")]
     found = CompareReport(rows, 1.0).analysis
-    assert [(one.row.name, one.place, one.shown_place) for one in found.standings] == [
-        ("top", 1, "1="),
-        ("twin", 1, "1="),
-        ("low", 3, "3"),
-        ("bad", None, ""),
-    ]
-    best, twin, low, bad = found.standings
-    assert (best.to_best, bad.to_best) == (None, None)
-    assert twin.to_best is not None
-    assert twin.to_best.tie
-    assert low.to_best is not None
-    assert low.to_best.mean == pytest.approx(-30.0, abs=0.2)
-    assert [(entry.a, entry.b) for entry in found.differences] == [
-        ("top", "twin"),
-        ("top", "low"),
-        ("twin", "low"),
-    ]
+    places = [(one.row.name, one.place, one.shown_place) for one in found.standings]
+    assert places == [("top", 1, "1="), ("twin", 1, "1="), ("low", 3, "3"), ("bad", None, "")]
+    best, twin, low, bad = (standing.to_best for standing in found.standings)
+    assert (best, bad) == (None, None)
+    assert twin is not None
+    assert twin.tie
+    assert low is not None
+    assert low.mean == pytest.approx(-30.0, abs=0.2)
+    pairs = [(entry.a, entry.b) for entry in found.differences]
+    assert pairs == [("top", "twin"), ("top", "low"), ("twin", "low")]
 
 
 def test_references_are_ranked_by_themselves() -> None:
-    rows = [
-        row("a", 60.0),
-        row("b", 90.0, reference="other"),
-        row("c", 70.0),
-        row("d", 95.0, reference="other"),
-    ]
+    rows = [row("a", 60.0), row("c", 70.0)]
+    rows[1:1] = [row("b", 90.0, reference="other"), row("d", 95.0, reference="other")]
     found = CompareReport(rows, 1.0)
     assert [entry.name for entry in found.ranking] == ["c", "a", "d", "b"]
     assert [(entry.a, entry.b) for entry in found.analysis.differences] == [("c", "a"), ("d", "b")]
@@ -82,13 +72,10 @@ def test_of_many_encodes_each_is_compared_with_the_best_and_the_next() -> None:
 
 
 def test_the_document_has_bd_rates() -> None:
-    curves = {"x264": 1.0, "x265": 0.5}
     rows = [
-        row(
-            f"{encoder}_{level}", 40.0 + 10 * level, spread=0, encoder=encoder, kbps=100.0 * 2**level * factor
-        )
-        for encoder, factor in curves.items()
-        for level in range(5)
+        row(f"{name}_{step}", 40.0 + 10 * step, spread=0, encoder=name, kbps=100.0 * 2**step * factor)
+        for name, factor in (("x264", 1.0), ("x265", 0.5))
+        for step in range(5)
     ]
     document = CompareReport(rows, 1.0).to_document(command="acuity compare …")
     (entry,) = document["bd_rates"]
@@ -128,13 +115,14 @@ def test_an_encode_with_less_than_half_of_the_frames_has_no_place() -> None:
 
 
 def test_a_copy_of_the_reference_has_no_place() -> None:
-    same = row("same", 97.0)
+    same, other = row("same", 97.0), row("other", 97.0, copy=True)
     assert same.report is not None
     same.report.notes.append(warning("identical", "the files have the same content"))
-    found = CompareReport([same, row("top", 90.0), row("low", 60.0)], 1.0)
-    assert found.to_document()["places"] == {"top": 1, "low": 2, "same": None}
+    found = CompareReport([same, row("top", 90.0), other, row("low", 60.0)], 1.0)
+    assert found.to_document()["places"] == {"top": 1, "low": 2, "same": None, "other": None}
     assert [(entry.a, entry.b) for entry in found.analysis.differences] == [("top", "low")]
-    assert found.analysis.notes == ["same is a copy of the reference, and has no place"]
+    said = "is a copy of the reference, and has no place"
+    assert found.analysis.notes == [f"same {said}", f"other {said}"]
 
 
 ANCHOR = [(400.0, 62.1), (800.0, 78.4), (1500.0, 88.9), (2600.0, 94.2)]
@@ -192,23 +180,24 @@ def test_curves_that_cross_are_called_so() -> None:
 Floats = NDArray[np.float64]
 
 
-def scored(name: str, values: Any, frames: Any = None, rate: int | None = 25) -> EncodeFigures:
-    return EncodeFigures(name, report(values, frames, rate), "vmaf")
+def scored(name: str, values: Any, frames: Any = None, rate: int | None = 25) -> CompareRow:
+    return CompareRow(name, "ref", name, report=report(values, frames, rate))
 
 
-def noisy(seed: int, count: int, *, mean: float = 0.0, kept: float = 0.9) -> Floats:
+def noisy(seed: int, count: int, *, mean: float = 0.0) -> Floats:
     """Figures that depend on their neighbours."""
-    random = np.random.default_rng(seed)
-    steps = random.normal(0, 1, count + 200)
-    values = np.zeros(count + 200)
-    for row in range(1, len(values)):
-        values[row] = kept * values[row - 1] + steps[row]
-    return values[200:] + mean
+    steps = np.random.default_rng(seed).normal(0, 1, count + 200).tolist()
+    return np.array(list(accumulate(steps, lambda value, step: 0.9 * value + step))[200:]) + mean
+
+
+def compared(one: Any, other: Any, frames: Any = None, **about: Any) -> Difference:
+    found = difference(scored("a", one, frames, **about), scored("b", other, frames, **about))
+    assert found is not None
+    return found
 
 
 def test_the_mean_and_the_share_of_better_frames() -> None:
-    found = difference(scored("a", [90.0, 80.0, 70.0]), scored("b", [80.0, 85.0, 60.0]))
-    assert found is not None
+    found = compared([90.0, 80.0, 70.0], [80.0, 85.0, 60.0])
     assert (found.a, found.b, found.frames) == ("a", "b", 3)
     assert found.mean == 5.0
     assert found.better_share == pytest.approx(2 / 3)
@@ -221,12 +210,9 @@ def test_the_mean_and_the_share_of_better_frames() -> None:
 
 
 def test_equal_encodes_tie_and_a_constant_step_does_not() -> None:
-    same = difference(scored("a", np.full(50, 90.0)), scored("b", np.full(50, 90.0)))
-    assert same is not None
-    assert same.tie
-    assert (same.mean, same.ci95, same.worst) == (0.0, (0.0, 0.0), [])
-    step = difference(scored("a", np.arange(50.0)), scored("b", np.arange(50.0) + 0.5))
-    assert step is not None
+    same = compared(np.full(50, 90.0), np.full(50, 90.0))
+    assert (same.tie, same.mean, same.ci95, same.worst) == (True, 0.0, (0.0, 0.0), [])
+    step = compared(np.arange(50.0), np.arange(50.0) + 0.5)
     assert not step.tie
     assert step.ci95 == (pytest.approx(-0.5), pytest.approx(-0.5))
 
@@ -246,23 +232,14 @@ def test_the_greatest_are_a_second_apart_and_by_size() -> None:
     values = np.zeros(100)
     values[10:14] = [-5.0, -9.0, -8.0, 1.0]
     values[60] = 7.0
-    found = difference(scored("a", values), scored("b", np.zeros(100)))
-    assert found is not None
-    assert [(entry.frame, entry.time, entry.difference) for entry in found.worst] == [
-        (11, 0.44, -9.0),
-        (60, 2.4, 7.0),
-    ]
+    found = compared(values, np.zeros(100))
+    assert found.worst == [(11, 0.44, -9.0), (60, 2.4, 7.0)]
 
 
 def test_blocks_are_a_second_unless_the_clip_is_short() -> None:
     assert [block_length(count, 25.0) for count in (1, 7, 40, 200, 2000)] == [1, 1, 5, 25, 25]
-    every_fifth = difference(
-        scored("a", np.ones(400), range(0, 2000, 5)), scored("b", np.zeros(400), range(0, 2000, 5))
-    )
-    assert every_fifth is not None
-    assert every_fifth.block == 5
-    without_rate = difference(scored("a", np.ones(400), rate=None), scored("b", np.zeros(400), rate=None))
-    assert without_rate is not None
+    assert compared(np.ones(400), np.zeros(400), range(0, 2000, 5)).block == 5
+    without_rate = compared(np.ones(400), np.zeros(400), rate=None)
     assert (without_rate.block, without_rate.worst[0].time) == (25, None)
 
 
@@ -317,12 +294,8 @@ def test_sources() -> None:
     assert encoder_finder("auto")("a.yuv", None) is None
     mixed = encoder_finder("auto", ["enc_x264_2000k.mp4", "other.mp4"])
     assert mixed("enc_x264_2000k.mp4", info) == mixed("other.mp4", info) == "libx265"
-
-
-def test_a_pattern_of_the_user() -> None:
-    find = encoder_finder(r"film_(?P<encoder>\w+?)_")
-    assert find("/a/film_x264_slow.mp4", None) == "x264"
-    assert find("/a/other.mp4", None) is None
+    pattern = encoder_finder(r"film_(?P<encoder>\w+?)_")
+    assert [pattern(path, None) for path in ("/a/film_x264_slow.mp4", "/a/other.mp4")] == ["x264", None]
 
 
 @pytest.mark.parametrize("source", ["words", r"(\w+)_", "(?P<encoder"])

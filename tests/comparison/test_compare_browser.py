@@ -80,11 +80,8 @@ async def test_pages_in_a_browser(page: DevTools, tmp_path: Path) -> None:
         assert await page.value("document.querySelectorAll('.film button').length") == 4
         assert "bad.mkv" in await page.value("document.querySelector('figcaption').innerText")
         worst = pictures[0].frame
-        rows = {row.name: row.report for row in report.rows}
-        figures = []
-        for name, scored in rows.items():
-            assert scored is not None
-            figures.append([name, f"{scored.results.columns[scored.scores[0]][worst]:.6f}"])
+        columns = {row.name: row.report.results.columns for row in report.rows if row.report is not None}
+        figures = [[name, f"{found['vmaf'][worst]:.6f}"] for name, found in columns.items()]
         await page.shows(FRAME, figures)
         await page.until(f"{DRAWN} > 200")
         both = await page.value(DRAWN)

@@ -20,8 +20,7 @@ from scoring_clips import container
 
 
 @pytest.fixture
-def cuda(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> FakeCuda:
-    monkeypatch.setenv("ACUITY_CACHE", str(tmp_path / "cache"))
+def cuda(monkeypatch: pytest.MonkeyPatch) -> FakeCuda:
     fake_cards(monkeypatch, found := FakeCuda())
     return found
 
@@ -40,10 +39,10 @@ def most_in_use(cuda: FakeCuda, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return seen
 
 
-def compared(pairs: list[tuple[Path, Path]], **settings: Any) -> list[dict[str, Any]]:
-    wanted = [ComparePair(str(ref), str(dis)) for ref, dis in pairs]
-    settings.setdefault("features", ["psnr"])
-    request = ComparisonRequest(wanted, Request("", "", models=[], **settings), remember=False)
+def compared(ref: Path, encodes: list[Path], backend: str) -> list[dict[str, Any]]:
+    wanted = [ComparePair(str(ref), str(dis)) for dis in encodes]
+    scoring = Request("", "", models=[], features=["psnr"], backend=backend)
+    request = ComparisonRequest(wanted, scoring, remember=False)
     found = []
     for row in compare_videos(request).rows:
         assert row.error is None, row.error
@@ -60,8 +59,7 @@ def test_three_encodes_on_one_card(cuda: FakeCuda, tmp_path: Path, monkeypatch: 
         container(tmp_path / "bad.mkv", 9, worse=True),
         container(tmp_path / "same.mkv", 9),
     ]
-    pairs = [(ref, encode) for encode in encodes]
-    there, here = compared(pairs, backend="cuda"), compared(pairs, backend="cpu")
+    there, here = compared(ref, encodes, "cuda"), compared(ref, encodes, "cpu")
     assert cuda.launches
     for on_card, on_cpu in zip(there, here, strict=True):
         assert (on_card.pop("by"), on_cpu.pop("by")) == ({"psnr": "cuda"}, {"psnr": "cpu"})
@@ -77,10 +75,10 @@ def test_the_memory_of_a_card_does_not_grow_with_the_encodes(
     ref = container(tmp_path / "ref.mkv", 6)
     encodes = [container(tmp_path / f"{number}.mkv", 6, worse=True) for number in range(6)]
     seen = most_in_use(cuda, monkeypatch)
-    compared([(ref, encodes[0])], backend="cuda")
+    compared(ref, encodes[:1], "cuda")
     alone = seen[-1]
     assert alone > 0
-    compared([(ref, encode) for encode in encodes], backend="cuda")
+    compared(ref, encodes, "cuda")
     assert seen[-1] < 3 * alone  # that of the first run may still be there
 
 

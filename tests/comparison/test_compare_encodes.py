@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,15 +13,13 @@ from acuity.errors import InputError, MissingExtra
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Iterator[Path]:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("ref.mp4", "a_1.mp4", "a_2.mp4", "notes.txt", "out/b.mkv", "out/log.txt", "out/.hidden.mkv"):
         path = tmp_path / name
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(b"")
-    before = Path.cwd()
-    os.chdir(tmp_path)
-    yield tmp_path
-    os.chdir(before)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
 
 
 def distorted(*words: str) -> list[str]:
@@ -37,42 +33,28 @@ def test_files_patterns_and_folders(folder: Path) -> None:
 
 
 def test_what_is_left_out_is_said(folder: Path) -> None:
+    (folder / "out" / "deeper").mkdir()
+    (folder / "out" / "dangling.mp4").symlink_to("nowhere")
     found = find_encodes(["ref.mp4", "*", "a_1.mp4", "out"])
     assert [pair.distorted for pair in found.pairs] == ["a_1.mp4", "a_2.mp4", "out/b.mkv"]
     assert found.notes == [
         "'*': 1 file is no video by name, and left out",
         "'out': 1 file is no video by name, and left out",
+        "'out': folders in it are not searched: 'deeper'",
+        "'out': links that lead to no file are left out: 'dangling.mp4'",
         "'a_1.mp4' is named more than once, and compared once",
         "'ref.mp4' is the reference, and is not compared with itself",
     ]
 
 
-def test_a_folder_says_what_it_holds_besides_files(folder: Path) -> None:
-    (folder / "out" / "deeper").mkdir()
-    (folder / "out" / "dangling.mp4").symlink_to("nowhere")
-    found = find_encodes(["ref.mp4", "out"])
-    assert [pair.distorted for pair in found.pairs] == ["out/b.mkv"]
-    assert found.notes[1:] == [
-        "'out': folders in it are not searched: 'deeper'",
-        "'out': links that lead to no file are left out: 'dangling.mp4'",
-    ]
-
-
 def test_files_that_are_named_one_by_one_are_compared_once(folder: Path) -> None:
-    named = [ComparePair("ref.mp4", path, name) for path, name in _NAMED]
-    found = distinct(named)
-    assert [(pair.distorted, pair.name) for pair in found.pairs] == [
-        ("a_1.mp4", ""),
-        ("a_2.mp4", "two"),
-        ("a_1.mp4", "again"),
-    ]
+    named = (("a_1.mp4", ""), ("a_2.mp4", "two"), ("./a_1.mp4", ""), ("a_1.mp4", "again"), ("ref.mp4", ""))
+    found = distinct([ComparePair("ref.mp4", path, name) for path, name in named])
+    assert [(pair.distorted, pair.name) for pair in found.pairs] == [*named[:2], named[3]]
     assert found.notes == [
         "'./a_1.mp4' is named more than once, and compared once",
         "'ref.mp4' is the reference, and is not compared with itself",
     ]
-
-
-_NAMED = (("a_1.mp4", ""), ("a_2.mp4", "two"), ("./a_1.mp4", ""), ("a_1.mp4", "again"), ("ref.mp4", ""))
 
 
 def test_the_reference_alone_is_compared_with_itself(folder: Path) -> None:
@@ -82,11 +64,8 @@ def test_the_reference_alone_is_compared_with_itself(folder: Path) -> None:
 def test_patterns_and_folders_of_images_are_one_encode(folder: Path) -> None:
     (folder / "shots").mkdir()
     (folder / "shots" / "1.png").write_bytes(b"")
-    assert distorted("ref.mp4", "shots/*.png", "shots", "shot.%04d.png") == [
-        "shots/*.png",
-        "shots",
-        "shot.%04d.png",
-    ]
+    images = ["shots/*.png", "shots", "shot.%04d.png"]
+    assert distorted("ref.mp4", *images) == images
 
 
 @pytest.mark.parametrize(

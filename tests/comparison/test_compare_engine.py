@@ -9,9 +9,11 @@ import subprocess
 import sys
 import threading
 from collections.abc import Sequence
+from fractions import Fraction
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
+import av
 import numpy as np
 import pytest
 
@@ -24,7 +26,6 @@ from acuity.comparison.request import ComparePair, ComparisonRequest
 from acuity.comparison.row import CompareRow
 from acuity.comparison.run import compare_videos
 from acuity.errors import AcuityError, InputError
-from acuity.scoring.report import ScoreReport
 from acuity.scoring.request import Request
 from acuity.scoring.run import run_request
 from moving_pictures import HEIGHT, WIDTH, luma
@@ -44,10 +45,6 @@ def clip(
     codec: str = "ffv1",
 ) -> Path:
     """The pictures of these numbers; `times` are in hundredths of a second, otherwise 4 apart."""
-    from fractions import Fraction
-
-    import av
-
     with av.open(str(path), "w") as out:
         stream = out.add_stream(codec, rate=25)
         assert isinstance(stream, av.VideoStream)
@@ -65,27 +62,20 @@ def clip(
 
 
 def compared(ref: Path, *encodes: Path, **settings: object) -> CompareReport:
-    pairs = [ComparePair(str(ref), str(path)) for path in encodes]
-    request = ComparisonRequest(pairs, Request("", "", **settings), remember=False)  # type: ignore[arg-type]
-    report = compare_videos(request)
+    report = _compared(ref, *encodes, remember=False, **settings)
     for row in report.rows:
         assert_alone(row, **settings)
     return report
 
 
-def scored(request: Request) -> ScoreReport | AcuityError:
-    try:
-        return run_request(request)
-    except AcuityError as error:
-        return error
-
-
 def assert_alone(row: CompareRow, **settings: object) -> None:
     """The row has the figures and notes of its pair scored alone, or its refusal."""
-    alone = scored(Request(row.reference, row.distorted, **settings))  # type: ignore[arg-type]
+    try:
+        alone: Any = run_request(Request(row.reference, row.distorted, **settings))  # type: ignore[arg-type]
+    except AcuityError as error:
+        alone = error
     if isinstance(alone, AcuityError):
-        assert type(row.failure) is type(alone)
-        assert str(row.failure) == str(alone)
+        assert (type(row.failure), str(row.failure)) == (type(alone), str(alone))
         return
     assert row.report is not None, row.error
     assert list(row.report.results.columns) == list(alone.results.columns)
@@ -200,22 +190,23 @@ def _names(*given: ComparePair) -> list[str]:
     return [pair.name for pair in ComparisonRequest(given).pairs]
 
 
-def test_a_pair_is_named_for_its_file():
-    assert _names(ComparePair("ref.mkv", "out/a.mp4"), ComparePair("ref.mkv", "b.mp4", "best")) == [
-        "a.mp4",
-        "best",
-    ]
+@pytest.mark.parametrize(
+    ("files", "names"),
+    [
+        (["out/a.mp4"], ["a.mp4"]),
+        (
+            ["x/low/a.mp4", "x/high/a.mp4", "y/high/a.mp4", "x/b.mp4"],  # folders that tell them apart
+            ["low/a.mp4", "x/high/a.mp4", "y/high/a.mp4", "b.mp4"],
+        ),
+        (["a.mp4"] * 3, ["a.mp4", "a.mp4 (2)", "a.mp4 (3)"]),
+    ],
+)
+def test_a_pair_is_named_for_its_file(files, names):
+    assert _names(*(ComparePair("ref.mkv", path) for path in files)) == names
 
 
-def test_files_of_one_name_get_their_folders():
-    pairs = [
-        ComparePair("ref.mkv", path) for path in ("x/low/a.mp4", "x/high/a.mp4", "y/high/a.mp4", "x/b.mp4")
-    ]
-    assert _names(*pairs) == ["low/a.mp4", "x/high/a.mp4", "y/high/a.mp4", "b.mp4"]
-
-
-def test_a_file_that_comes_twice_is_numbered():
-    assert _names(*[ComparePair("ref.mkv", "a.mp4")] * 3) == ["a.mp4", "a.mp4 (2)", "a.mp4 (3)"]
+def test_names_that_are_given_stay_if_they_differ():
+    assert _names(ComparePair("r", "a", "best"), ComparePair("r", "b")) == ["best", "b"]
     given = [ComparePair("r", "a", "one"), ComparePair("r", "b", "one"), ComparePair("r", "c", "one (2)")]
     assert len(set(_names(*given))) == 3
 
@@ -246,12 +237,16 @@ def _equal(one: CompareRow, other: CompareRow) -> None:
     assert other.report is not None
     for name, values in one.report.results.columns.items():
         np.testing.assert_array_equal(other.report.results.columns[name], values, strict=True)
-    assert one.report.to_dict(per_frame=True, pools=["p5"]) == other.report.to_dict(
-        per_frame=True, pools=["p5"]
-    )
+    documents = [row.report.to_dict(per_frame=True, pools=["p5"]) for row in (one, other) if row.report]
+    assert documents[0] == documents[1]
     assert one.report.notes == other.report.notes
     assert [note.pieces for note in one.report.notes] == [note.pieces for note in other.report.notes]
     assert (one.size, one.kbps, one.seconds) == (other.size, other.kbps, other.seconds)
+
+
+@pytest.fixture
+def pair(tmp_path: Path) -> tuple[Path, Path]:
+    return container(tmp_path / "ref.mkv", 6), container(tmp_path / "dis.mkv", 6, worse=True)
 
 
 def test_a_second_run_has_the_same_digits_without_scoring(tmp_path):
@@ -264,54 +259,42 @@ def test_a_second_run_has_the_same_digits_without_scoring(tmp_path):
     _equal(first.rows[0], again.rows[0])
 
 
-def test_another_request_is_scored_anew(tmp_path):
-    ref, dis = container(tmp_path / "ref.mkv", 6), container(tmp_path / "dis.mkv", 6, worse=True)
-    _compared(ref, dis)
-    assert not _compared(ref, dis, subsample=2).rows[0].remembered
-    assert not _compared(ref, dis, models=["vmaf_v0.6.1neg"]).rows[0].remembered
-    assert not _compared(ref, dis, remember=False).rows[0].remembered
-    assert _compared(ref, dis, threads=1).rows[0].remembered
-    assert _compared(ref, dis, metrics=["vmaf"]).rows[0].remembered  # the default by its name
-
-
-def test_another_build_of_the_same_version_is_scored_anew(tmp_path, monkeypatch):
-    ref, dis = container(tmp_path / "ref.mkv", 6), container(tmp_path / "dis.mkv", 6, worse=True)
-    _compared(ref, dis)
-    assert _compared(ref, dis).rows[0].remembered
+def test_another_request_or_build_is_scored_anew(pair, monkeypatch):
+    _compared(*pair)
+    for options, known in (
+        ({"subsample": 2}, False),
+        ({"models": ["vmaf_v0.6.1neg"]}, False),
+        ({"remember": False}, False),
+        ({"threads": 1}, True),
+        ({"metrics": ["vmaf"]}, True),  # the default by its name
+    ):
+        assert _compared(*pair, **options).rows[0].remembered is known, options
     monkeypatch.setattr(run, "engine_build", lambda: "another")
-    assert not _compared(ref, dis).rows[0].remembered
+    assert not _compared(*pair).rows[0].remembered
 
 
-def test_a_changed_file_never_gets_an_old_figure(tmp_path):
-    ref, dis = container(tmp_path / "ref.mkv", 6), tmp_path / "dis.mkv"
-    container(dis, 6, worse=True)
+def test_a_changed_file_never_gets_an_old_figure(pair, tmp_path):
+    ref, dis = pair
     before = dis.stat()
     old = _compared(ref, dis).rows[0]
-    changed = container(tmp_path / "other.mkv", 6).read_bytes()
-    padded = (
-        changed.ljust(before.st_size, b"\0")[: before.st_size] if len(changed) < before.st_size else changed
-    )
-    dis.write_bytes(padded)
+    dis.write_bytes(container(tmp_path / "other.mkv", 6).read_bytes().ljust(before.st_size, b"\0"))
     os.utime(dis, ns=(before.st_atime_ns, before.st_mtime_ns))
     new = _compared(ref, dis).rows[0]
     assert not new.remembered
     assert new.score != old.score
 
 
-def test_a_damaged_memory_is_noted_and_replaced(tmp_path):
-    ref, dis = container(tmp_path / "ref.mkv", 6), container(tmp_path / "dis.mkv", 6, worse=True)
-    _compared(ref, dis)
+def test_a_damaged_memory_is_noted(pair, tmp_path):
+    _compared(*pair)
     (file,) = (tmp_path / "cache").glob("compare-*.sqlite")
     file.write_bytes(b"no database " * 1000)
-    report = _compared(ref, dis)
-    assert report.rows[0].error is None
-    assert not report.rows[0].remembered
+    report = _compared(*pair)
+    assert (report.rows[0].error, report.rows[0].remembered) == (None, False)
     assert any("damaged" in note for note in report.notes)
-    assert _compared(ref, dis).rows[0].remembered
 
 
-def test_a_copy_of_the_reference_is_known_by_its_digest(tmp_path):
-    ref, dis = container(tmp_path / "ref.mkv", 6), container(tmp_path / "dis.mkv", 6, worse=True)
+def test_a_copy_of_the_reference_is_known_by_its_digest(pair, tmp_path):
+    ref, dis = pair
     copy = tmp_path / "copy.mkv"
     copy.write_bytes(ref.read_bytes())
     for _ in range(2):  # scored, then remembered
@@ -335,11 +318,8 @@ def test_ctrl_c_keeps_what_is_finished(tmp_path: Path, capsys: pytest.CaptureFix
     os.mkfifo(stalled)
     (tmp_path / "list.csv").write_text("reference,distorted\nfirst.mkv,done.mkv\nsecond.mkv,stalled.y4m\n")
     acuity = [sys.executable, "-c", "from acuity.cli.main import main; import sys; sys.exit(main())"]
-    process = subprocess.Popen(
-        [*acuity, "compare", str(tmp_path / "list.csv"), "--json"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
+    command = [*acuity, "compare", str(tmp_path / "list.csv"), "--json"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     opened: list[BinaryIO] = []
     # Opening a pipe waits for its reader: the second pair, which begins when the first has ended.
     opening = threading.Thread(target=lambda: opened.append(stalled.open("wb", 0)), daemon=True)
@@ -360,14 +340,11 @@ def test_ctrl_c_keeps_what_is_finished(tmp_path: Path, capsys: pytest.CaptureFix
     document = json.loads(out)
     assert document["interrupted"]
     kept, lost = document["pairs"]
-    assert kept["error"] is None
-    assert kept["status"] == "finished"
+    assert (kept["error"], kept["status"], lost["error"]) == (None, "finished", None)
     assert lost["status"] == ("not finished" if lost["score"] is None else "partial")  # it had some frames
-    assert lost["error"] is None
     assert any("1 of 2 encodes are not finished" in note for note in document["notes"])
     assert b"interrupted: waiting for the frames under way" in errors
     assert b"Traceback" not in errors
     assert main(["compare", str(first), str(done), "--json"]) == 0
     (pair,) = json.loads(capsys.readouterr().out)["pairs"]
-    assert pair["remembered"]
-    assert pair["score"] == kept["score"]
+    assert (pair["remembered"], pair["score"]) == (True, kept["score"])

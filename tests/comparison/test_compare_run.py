@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import av
 import pytest
 
 import acuity
@@ -29,14 +30,10 @@ def test_a_pair_that_fails_is_a_row_with_its_sentence(tmp_path):
     broken = tmp_path / "broken.mp4"
     broken.write_bytes(b"\0\0\0\x18ftypisom no video at all")
     report = compared((ref, tmp_path / "gone.mkv"), (ref, bad), (ref, broken), (tmp_path / "no.mkv", bad))
-    gone, fine, torn, alone = report.rows
-    assert fine.error is None
-    assert gone.error is not None
-    assert "gone.mkv" in gone.error
-    assert torn.error is not None
-    assert "broken.mp4" in torn.error
-    assert alone.error is not None
-    assert "no.mkv" in alone.error
+    gone, fine, torn, alone = (row.error for row in report.rows)
+    assert fine is None
+    for error, name in ((gone, "gone.mkv"), (torn, "broken.mp4"), (alone, "no.mkv")):
+        assert name in str(error)
     assert next(row.name for row in report.ranking) == "bad.mkv"
     document = report.to_document(per_frame=True)
     assert document["schema"] == "acuity.compare/1"
@@ -54,20 +51,14 @@ def test_the_bitrate_is_that_of_the_video_alone(tmp_path):
     assert 0.9 < row.kbps * 1000 * 2 / 8 / row.size < 1.0
 
 
-def packets(path: Path) -> list[tuple[int, int]]:
-    """The times and sizes of a clip's packets, in the order in which they are shown."""
-    import av
-
-    with av.open(str(path)) as clip:
-        return sorted((int(p.pts or 0), p.size) for p in clip.demux(video=0) if p.size)
-
-
 @pytest.mark.parametrize(("skip", "frames"), [(0, 10), (5, 10), (5, 0)])
 def test_the_bitrate_of_a_part_is_that_of_its_frames(tmp_path: Path, skip: int, frames: int) -> None:
     ref = container(tmp_path / "ref.mkv", 50)
     dis = container(tmp_path / "dis.mkv", 50, codec="libx264")  # its first frame has most of the bits
     row = compared((ref, dis), skip_ref=skip, skip_dis=skip, frames=frames).rows[0]
-    part = packets(dis)[skip:][: frames or None]
+    with av.open(str(dis)) as clip:
+        packets = sorted((packet.pts, packet.size) for packet in clip.demux(video=0) if packet.size)
+    part = packets[skip:][: frames or None]
     assert row.kbps == pytest.approx(sum(size for _, size in part) * 8 / (len(part) / 25) / 1000, rel=1e-3)
     assert row.seconds == pytest.approx(len(part) / 25, abs=0.001)
     assert row.size == dis.stat().st_size
@@ -137,10 +128,8 @@ def test_every_form_of_encodes(folder: Path) -> None:
     names = ["good.mkv", "bad.mkv"]
     for given in (encodes, str(encodes / "*.mkv"), [encodes / "bad.mkv", encodes / "good.mkv"]):
         assert list(acuity.compare(ref, given, remember=False).scores) == names
-    named = acuity.compare(ref, {"b": str(encodes / "bad.mkv")}, remember=False)
-    assert list(named.scores) == ["b"]
-    listed = acuity.compare(folder / "encodes.csv", remember=False)
-    assert list(listed.scores) == ["worse one"]
+    assert list(acuity.compare(ref, {"b": str(encodes / "bad.mkv")}, remember=False).scores) == ["b"]
+    assert list(acuity.compare(folder / "encodes.csv", remember=False).scores) == ["worse one"]
 
 
 def test_the_digits_of_score_and_errors(folder: Path, tmp_path: Path) -> None:
@@ -165,12 +154,9 @@ def test_a_part_has_its_own_bitrate_and_not_that_of_a_list(tmp_path: Path) -> No
     (tmp_path / "list.csv").write_text("distorted,bitrate\ndis.mkv,7\n")
     whole = acuity.compare(ref, tmp_path / "list.csv", remember=False)
     part = acuity.compare(ref, tmp_path / "list.csv", remember=False, frames=5)
-    assert whole.rows[0].kbps == 7.0
-    assert part.rows[0].kbps is not None
-    assert part.rows[0].kbps > 7.0
+    assert whole.rows[0].kbps == 7.0 < (part.rows[0].kbps or 0)
     said = "bitrates are those of the frames that are scored, sizes are of whole files"
-    assert said not in whole.all_notes
-    assert said in part.all_notes
+    assert [said in report.all_notes for report in (whole, part)] == [False, True]
     nothing = acuity.compare(ref, tmp_path / "list.csv", remember=False, frames=5, align="auto")
     assert any(note.startswith("no bitrate of dis.mkv: ") for note in nothing.all_notes)
 
@@ -178,17 +164,10 @@ def test_a_part_has_its_own_bitrate_and_not_that_of_a_list(tmp_path: Path) -> No
 # ---- The pictures of a comparison's page: which frames of which encodes, and why ther ----
 
 
-FRAMES = 10
-
-
 @pytest.fixture(scope="module")
-def report(tmp_path_factory: pytest.TempPathFactory) -> CompareReport:
-    folder = tmp_path_factory.mktemp("pictures")
-    y4m(folder / "ref.y4m", FRAMES)
-    container(folder / "good.mkv", FRAMES, codec="libx264")
-    container(folder / "bad.mkv", FRAMES, worse=True)
+def report(folder: Path) -> CompareReport:
     (folder / "broken.mkv").write_bytes(b"no video")
-    encodes = [folder / name for name in ("bad.mkv", "good.mkv", "broken.mkv")]
+    encodes = [folder / name for name in ("encodes/bad.mkv", "encodes/good.mkv", "broken.mkv")]
     return acuity.compare(folder / "ref.y4m", encodes, remember=False)
 
 
@@ -204,10 +183,8 @@ def test_the_worst_frames_and_those_that_differ(report: CompareReport) -> None:
     assert len({picture.frame for picture in pictures}) == 3
     bad = next(row.report for row in report.rows if row.name == "bad.mkv")
     assert bad is not None
-    scores = dict(zip(bad.results.frames, bad.results.columns[bad.scores[0]].tolist(), strict=True))
-    assert [picture.score for picture in pictures if picture.series == 1] == [
-        scores[picture.frame] for picture in pictures if picture.series == 1
-    ]
+    scores = dict(zip(bad.results.frames, bad.results.columns["vmaf"].tolist(), strict=True))
+    assert all(picture.score == scores[picture.frame] for picture in pictures if picture.series == 1)
 
 
 def test_reasons(report: CompareReport, tmp_path: Path) -> None:
@@ -215,11 +192,10 @@ def test_reasons(report: CompareReport, tmp_path: Path) -> None:
     assert compare_pictures(none, Request("", ""), 4) == ([], NONE_SCORED)
     stopped = replace(report, interrupted=True)
     assert compare_pictures(stopped, Request("", ""), 4) == ([], INTERRUPTED)
-    y4m(tmp_path / "ref.y4m", FRAMES)
+    y4m(tmp_path / "ref.y4m", 9)
     psnr = acuity.compare(tmp_path / "ref.y4m", [tmp_path / "ref.y4m"], metrics=["psnr"], remember=False)
     pictures, reason = compare_pictures(psnr, Request("", ""), 4)
     assert pictures == []
-    assert reason is not None
-    assert "no model was scored" in reason
+    assert "no model was scored" in str(reason)
     same = acuity.compare(tmp_path / "ref.y4m", [tmp_path / "ref.y4m"], remember=False)
     assert "identical" in str(compare_pictures(same, Request("", ""), 4)[1])

@@ -56,11 +56,8 @@ def _panorama(kind: str, width: int, height: int, seed: int) -> Planes:
     y, x = np.mgrid[0:height, 0:width].astype(np.float64)
     rng = np.random.default_rng(seed)
     if kind == "texture":
-        luma = (
-            110
-            + 26 * random_field((height, width), 1.0, seed)
-            + 6 * random_field((height, width), 0.2, seed + 1)
-        )
+        luma = 110 + 26 * random_field((height, width), 1.0, seed)
+        luma += 6 * random_field((height, width), 0.2, seed + 1)
         luma += 45 * (np.sin(x / 37 + seed) + np.cos(y / 29) > 0.4)
         u, v = (128 + 14 * random_field((height, width), 1.6, seed + 2 + n) for n in range(2))
     elif kind == "gradient":  # smooth, with a few soft and sharp things in it
@@ -282,29 +279,19 @@ def warm(gain: float) -> Damage:
     return change
 
 
-def saturated(gain: float) -> Damage:
-    return lambda planes: (planes[0], 128 + gain * (planes[1] - 128), 128 + gain * (planes[2] - 128))
-
-
 def brighter(levels: float) -> Damage:
     return on_luma(lambda luma: luma + levels)
 
 
 def full_to_limited(planes: Planes) -> Planes:
     """A mistake with ranges."""
-    return (
-        16 + planes[0] * 219 / 255,
-        128 + (planes[1] - 128) * 224 / 255,
-        128 + (planes[2] - 128) * 224 / 255,
-    )
+    u, v = (128 + (plane - 128) * 224 / 255 for plane in planes[1:])
+    return 16 + planes[0] * 219 / 255, u, v
 
 
 def limited_to_full(planes: Planes) -> Planes:
-    return (
-        (planes[0] - 16) * 255 / 219,
-        128 + (planes[1] - 128) * 255 / 224,
-        128 + (planes[2] - 128) * 255 / 224,
-    )
+    u, v = (128 + (plane - 128) * 255 / 224 for plane in planes[1:])
+    return (planes[0] - 16) * 255 / 219, u, v
 
 
 def gamma(power: float) -> Damage:
@@ -345,21 +332,18 @@ def picture(planes: Planes, layout: str = "420", depth: int = 8) -> Picture:
 def made(
     content: Content,
     damage: Damage,
-    *,
     layout: str = "420",
     depth: int = 8,
     full_range: bool = False,
+    *,
     index: int = 2,
 ) -> ExaminedFrame:
     """A frame with a damage, and the pair before, damaged too."""
     ref, before = content(index), content(index - 1)
-    return ExaminedFrame(
-        picture(ref, layout, depth),
-        picture(damage(ref), layout, depth),
-        Pair(picture(before, layout, depth), picture(damage(before), layout, depth)),
-        index=index,
-        full_range=full_range,
+    shown, last = (
+        (picture(one, layout, depth), picture(damage(one), layout, depth)) for one in (ref, before)
     )
+    return ExaminedFrame(*shown, Pair(*last), index=index, full_range=full_range)
 
 
 def frozen(content: Content, *, depth: int = 8, since: int = 1, index: int = 6) -> ExaminedFrame:

@@ -53,14 +53,13 @@ def write_small_vlm(
     _save(_vision(vocabulary), folder / "vision.onnx")
     _save(_embedding(vocabulary), folder / "embedding.onnx")
     _save(_decoder(following), folder / "decoder.onnx")
-    documents: dict[str, Any] = {
-        "genai_config.json": _config(vocabulary),
-        "processor_config.json": _processor(),
-        "tokenizer.json": _tokenizer(names),
-        "tokenizer_config.json": _tokenizer_config(),
-    }
-    for name, document in documents.items():
-        (folder / name).write_text(json.dumps(document))
+    for name, document in (
+        ("genai_config", _config(vocabulary)),
+        ("processor_config", _processor()),
+        ("tokenizer", _tokenizer(names)),
+        ("tokenizer_config", _TOKENIZER),
+    ):
+        (folder / f"{name}.json").write_text(json.dumps(document))
     return folder
 
 
@@ -77,24 +76,21 @@ def _info(name: str, kind: int, shape: Sequence[int | str]) -> onnx.ValueInfoPro
 def _vision(vocabulary: int) -> onnx.GraphProto:
     """pixel_values → image_features: of two extra columns, the one that the picture's mean chooses is 1."""
     hidden = vocabulary + 2
-    dark, bright = np.zeros((1, hidden), np.float32), np.zeros((1, hidden), np.float32)
-    dark[0, vocabulary] = bright[0, vocabulary + 1] = 1.0
+    dark, bright = np.eye(2, hidden, vocabulary, np.float32)[:, np.newaxis]
     nodes = [
         helper.make_node("ReduceMean", ["pixel_values"], ["mean"], keepdims=0),
         helper.make_node("Greater", ["mean", "zero"], ["is_bright"]),
         helper.make_node("Where", ["is_bright", "bright", "dark"], ["chosen"]),
         helper.make_node("Expand", ["chosen", "shape"], ["image_features"]),
     ]
-    values: dict[str, Any] = {"zero": np.float32(0), "dark": dark, "bright": bright}
+    values = {"zero": np.float32(0), "dark": dark, "bright": bright, "shape": [_TOKENS, hidden]}
     inputs = [_info("pixel_values", TensorProto.FLOAT, ["images", 3, _SIDE, _SIDE])]
-    values["shape"] = np.array([_TOKENS, hidden])
-    return helper.make_graph(
-        nodes,
-        "vision",
-        inputs,
-        [_info("image_features", TensorProto.FLOAT, ["tokens", hidden])],
-        [numpy_helper.from_array(np.asarray(value), name) for name, value in values.items()],
-    )
+    outputs = [_info("image_features", TensorProto.FLOAT, ["tokens", hidden])]
+    return helper.make_graph(nodes, "vision", inputs, outputs, _constants(values))
+
+
+def _constants(values: dict[str, Any]) -> list[onnx.TensorProto]:
+    return [numpy_helper.from_array(np.asarray(value), name) for name, value in values.items()]
 
 
 def _embedding(vocabulary: int) -> onnx.GraphProto:
@@ -105,17 +101,13 @@ def _embedding(vocabulary: int) -> onnx.GraphProto:
         helper.make_node("ReduceSum", ["image_features", "rows"], ["seen"], keepdims=0),
         helper.make_node("Add", ["words", "seen"], ["inputs_embeds"]),
     ]
-    table = np.eye(vocabulary, hidden, dtype=np.float32)
-    return helper.make_graph(
-        nodes,
-        "embedding",
-        [
-            _info("input_ids", TensorProto.INT32, ["batch", "sequence"]),
-            _info("image_features", TensorProto.FLOAT, ["tokens", hidden]),
-        ],
-        [_info("inputs_embeds", TensorProto.FLOAT, ["batch", "sequence", hidden])],
-        [numpy_helper.from_array(table, "table"), numpy_helper.from_array(np.array([0]), "rows")],
-    )
+    inputs = [
+        _info("input_ids", TensorProto.INT32, ["batch", "sequence"]),
+        _info("image_features", TensorProto.FLOAT, ["tokens", hidden]),
+    ]
+    outputs = [_info("inputs_embeds", TensorProto.FLOAT, ["batch", "sequence", hidden])]
+    values = {"table": np.eye(vocabulary, hidden, dtype=np.float32), "rows": np.array([0])}
+    return helper.make_graph(nodes, "embedding", inputs, outputs, _constants(values))
 
 
 def _decoder(following: np.ndarray) -> onnx.GraphProto:
@@ -133,20 +125,11 @@ def _decoder(following: np.ndarray) -> onnx.GraphProto:
         nodes.append(helper.make_node("Concat", [past, "grown"], [present], axis=2))
         inputs.append(_info(past, TensorProto.FLOAT, ["batch", 1, "past", 1]))
         outputs.append(_info(present, TensorProto.FLOAT, ["batch", 1, "total", 1]))
-    values = {
-        "following": following,
-        "starts": np.array([0]),
-        "ends": np.array([1]),
-        "axis": np.array([2]),
-        "heads": np.array([1]),
-    }
-    return helper.make_graph(
-        nodes, "decoder", inputs, outputs, [numpy_helper.from_array(v, name) for name, v in values.items()]
-    )
+    values = {"following": following, "starts": [0], "ends": [1], "axis": [2], "heads": [1]}
+    return helper.make_graph(nodes, "decoder", inputs, outputs, _constants(values))
 
 
 def _config(vocabulary: int) -> dict[str, Any]:
-    options = {"provider_options": []}
     return {
         "model": {
             "type": "gemma3",
@@ -158,11 +141,9 @@ def _config(vocabulary: int) -> dict[str, Any]:
             "decoder": {
                 "filename": "decoder.onnx",
                 "hidden_size": vocabulary + 2,
-                "head_size": 1,
-                "num_attention_heads": 1,
-                "num_key_value_heads": 1,
+                **dict.fromkeys(("head_size", "num_attention_heads", "num_key_value_heads"), 1),
                 "num_hidden_layers": 1,
-                "session_options": options,
+                "session_options": {"provider_options": []},
                 "inputs": {
                     "inputs_embeds": "inputs_embeds",
                     "past_key_names": "past_key_values.%d.key",
@@ -214,30 +195,20 @@ def _tokenizer(names: list[str]) -> dict[str, Any]:
     plain = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
     unused = ("truncation", "padding", "normalizer", "pre_tokenizer", "post_processor", "decoder")
     vocabulary = {name: id for id, name in enumerate(names)}
+    unknown = {"unk_token": "<unk>", "fuse_unk": True, "byte_fallback": False}
     return {
         "version": "1.0",
         **dict.fromkeys(unused),
         "added_tokens": [
             {"id": vocabulary[name], "content": name, **plain, "special": True} for name in _SPECIAL
         ],
-        "model": {
-            "type": "BPE",
-            "unk_token": "<unk>",
-            "fuse_unk": True,
-            "byte_fallback": False,
-            "vocab": vocabulary,
-            "merges": [],
-        },
+        "model": {**unknown, "type": "BPE", "vocab": vocabulary, "merges": []},
     }
 
 
-def _tokenizer_config() -> dict[str, Any]:
-    return {
-        "bos_token": "<bos>",
-        "eos_token": "<eos>",
-        "pad_token": "<pad>",
-        "unk_token": "<unk>",
-        "model_max_length": 4096,
-        "tokenizer_class": "GemmaTokenizer",
-        "chat_template": _TEMPLATE,
-    }
+_TOKENIZER: Final = {
+    **{f"{name}_token": f"<{name}>" for name in ("bos", "eos", "pad", "unk")},
+    "model_max_length": 4096,
+    "tokenizer_class": "GemmaTokenizer",
+    "chat_template": _TEMPLATE,
+}

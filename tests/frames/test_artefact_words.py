@@ -44,15 +44,19 @@ def test_what_some_frames_have_is_not_called_absent() -> None:
     assert describe(frames[0], rarely).endswith("(none in most of the clip).")
 
 
-def test_close_severities_are_ordered_by_what_is_unusual() -> None:
-    found = _found(("blur", 0.42), ("noise", 0.40))
-    assert describe(found, Typical({"blur": 0.4, "noise": 0.1})).startswith("Noise")
-    assert describe(found, Typical({"blur": 0.1, "noise": 0.4})).startswith("Blur")
-
-
-def test_a_milder_word_never_comes_first() -> None:
-    found = _found(("ringing", 0.61), ("blocking", 0.58))
-    assert describe(found, Typical({"ringing": 0.6, "blocking": 0.0})).startswith("Ringing, severe")
+@pytest.mark.parametrize(
+    ("severities", "typical", "first"),
+    [
+        ((0.42, 0.40), (0.4, 0.1), "Noise"),
+        ((0.42, 0.40), (0.1, 0.4), "Blur"),
+        ((0.61, 0.58), (0.6, 0.0), "Blur, severe"),  # a milder word never comes first
+    ],
+)
+def test_close_severities_are_ordered_by_what_is_unusual(
+    severities: tuple[float, float], typical: tuple[float, float], first: str
+) -> None:
+    found = _found(("blur", severities[0]), ("noise", severities[1]))
+    assert describe(found, Typical({"blur": typical[0], "noise": typical[1]})).startswith(first)
 
 
 def test_what_all_have_is_said_once() -> None:
@@ -93,30 +97,17 @@ def test_boxes_meet_and_have_places() -> None:
     assert box.meets(Box(10, 0, 20, 20))
     assert not box.meets(Box(11, 0, 20, 20))
     assert not box.meets(Box(40, 40, 20, 20))
-    assert [
-        Box(*place).words(100, 100) for place in ((0, 0, 25, 25), (0, 40, 100, 20), (40, 0, 20, 100))
-    ] == ["upper left", "across the middle", "down the middle"]
+    places = ((0, 0, 25, 25), (0, 40, 100, 20), (40, 0, 20, 100))
+    words = [Box(*place).words(100, 100) for place in places]
+    assert words == ["upper left", "across the middle", "down the middle"]
 
 
 def test_the_list_has_the_figures() -> None:
     listed = artefacts(_found(("blocking", 0.6), ("blur", 0.3)), Typical({"blocking": 0.2, "blur": 0.0}))
+    place = {"where": "whole picture", "region": {"x": 0, "y": 0, "width": 64, "height": 48}}
     assert json.loads(json.dumps(listed)) == [
-        {
-            "name": "blocking",
-            "severity": 0.6,
-            "typical": 0.2,
-            "ratio": 3.0,
-            "where": "whole picture",
-            "region": {"x": 0, "y": 0, "width": 64, "height": 48},
-        },
-        {
-            "name": "blur",
-            "severity": 0.3,
-            "typical": 0.0,
-            "ratio": None,
-            "where": "whole picture",
-            "region": {"x": 0, "y": 0, "width": 64, "height": 48},
-        },
+        {"name": "blocking", "severity": 0.6, "typical": 0.2, "ratio": 3.0, **place},
+        {"name": "blur", "severity": 0.3, "typical": 0.0, "ratio": None, **place},
     ]
 
 

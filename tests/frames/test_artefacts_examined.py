@@ -129,21 +129,22 @@ def test_another_moment_of_a_pan_is_not_a_shift() -> None:
 # One artefact isn't another -----------------------------------------------------------------------
 
 
-def test_blocks_of_a_gradient_are_not_bands() -> None:
-    found = examine(d.made(d.synthetic("gradient", 320, 240, 2), d.mosaic(8, 1.0)))
-    assert found.severity("blocking") > 0.3
-    assert found.severity("banding") < 0.1
-
-
-def test_blocks_of_an_enlarged_picture() -> None:
-    content = d.synthetic("texture", 360, 240, 2)
-    assert examine(d.made(content, d.mosaic(12, 0.7, phase=7))).severity("blocking") > 0.5
-
-
-def test_lower_contrast_is_not_blur() -> None:
-    found = examine(d.made(d.synthetic("texture", 320, 240, 2), d.full_to_limited))
-    assert found.severity("brightness shift") > 0.2
-    assert found.severity("blur") < 0.1
+@pytest.mark.parametrize(
+    ("kind", "damage", "artefact", "least", "other"),
+    [
+        ("gradient", d.mosaic(8, 1.0), "blocking", 0.3, "banding"),
+        ("texture", d.mosaic(12, 0.7, phase=7), "blocking", 0.5, "banding"),  # of an enlarged picture
+        ("texture", d.full_to_limited, "brightness shift", 0.2, "blur"),
+        ("texture", d.rescaled(3), "blur", 0.3, "blocking"),  # what a scaler leaves is no grid
+        ("foliage", d.rescaled(3), "blur", 0.3, "blocking"),
+    ],
+)
+def test_one_artefact_is_not_another(
+    kind: str, damage: d.Damage, artefact: str, least: float, other: str
+) -> None:
+    found = examine(d.made(d.synthetic(kind, 480, 270, 2), damage))
+    assert found.severity(artefact) > least
+    assert found.severity(other) < 0.1
 
 
 @pytest.mark.parametrize("gain", [0.7, 1.35])
@@ -174,9 +175,8 @@ def test_both_of_two_artefacts_are_named() -> None:
     def both(planes: d.Planes) -> d.Planes:
         return d.cast(14, -10)(d.blurred(1.5)(planes))
 
-    sentence = describe(examine(d.made(d.synthetic("city", 320, 240, 2), both)), Typical())
-    assert "lur, " in sentence
-    assert "olour shift, " in sentence
+    sentence = describe(examine(d.made(d.synthetic("city", 320, 240, 2), both)), Typical()).lower()
+    assert {"blur", "colour shift"} <= {part.partition(",")[0] for part in sentence.split("; ")}
 
 
 # Sizes and formats --------------------------------------------------------------------------------
@@ -204,15 +204,10 @@ def test_every_size_and_format(layout: str, depth: int) -> None:
             for value in (0, (1 << depth) - 1)
         )
         chance = Picture(tuple(rng.integers(0, 1 << depth, s).astype(form.dtype) for s in shapes), form)
+        pairs = [(black, black), (white, white), (black, white), (chance, black), (black, chance)]
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            for ref, dis in (
-                (black, black),
-                (white, white),
-                (black, white),
-                (chance, black),
-                (black, chance),
-            ):
+            for ref, dis in pairs:
                 found = examine(ExaminedFrame(ref, dis, Pair(chance, chance)))
                 assert _sound(found, width, height)
                 assert ref is not dis or describe(found, Typical()) == "No visible artefact measured."
@@ -280,18 +275,18 @@ def _filled(luma: float, u: float = 128, v: float = 128) -> d.Damage:
 
 
 @pytest.mark.parametrize(
-    ("damage", "word"),
-    [(_filled(16), "black"), (_filled(128), "of one colour"), (_filled(60, 90, 90), "of one colour")],
+    ("damage", "word", "form"),
+    [
+        (_filled(16), "black", {}),
+        (_filled(16), "black", {"depth": 10}),
+        (_filled(0), "black", {"full_range": True}),
+        (_filled(128), "of one colour", {}),
+        (_filled(60, 90, 90), "of one colour", {"depth": 10}),
+    ],
 )
-@pytest.mark.parametrize("depth", [8, 10])
-def test_a_blank_picture_is_all_that_is_said(damage: d.Damage, word: str, depth: int) -> None:
-    found = examine(d.made(d.synthetic("city", 256, 224, 2), damage, depth=depth))
+def test_a_blank_picture_is_all_that_is_said(damage: d.Damage, word: str, form: dict[str, int]) -> None:
+    found = examine(d.made(d.synthetic("city", 256, 224, 2), damage, **form))
     assert describe(found, Typical()) == f"Blank: the picture is {word}, the reference isn't."
-
-
-def test_black_of_the_full_range() -> None:
-    found = examine(d.made(d.synthetic("city", 256, 224, 2), _filled(0), full_range=True))
-    assert "is black" in describe(found, Typical())
 
 
 def test_a_black_reference_has_no_blank_picture() -> None:
@@ -312,8 +307,7 @@ def test_a_small_object_of_another_colour() -> None:
     frame = d.made(d.synthetic("city", 640, 360, 2), d.only_in((400, 200, 64, 64), d.cast(-14, -20)))
     found = examine(frame).findings["colour shift"]
     assert found.severity >= 0.3
-    assert found.region.width <= 128
-    assert found.region.height <= 128
+    assert max(found.region.width, found.region.height) <= 128
     assert 368 <= found.region.x <= 416
     assert 168 <= found.region.y <= 216
     assert describe(examine(frame), Typical()).startswith("Colour shift")
@@ -349,13 +343,6 @@ def test_bars_of_the_content_are_not_blocks(period: int, wide: int, damage: d.Da
 def test_blocks_beside_bars_are_found() -> None:
     frame = d.made(_with_bars(4, 1), d.only_in((0, 0, 480, 240), d.block_offsets(8, 10)))
     assert describe(examine(frame), Typical()).startswith("Blocking")
-
-
-@pytest.mark.parametrize("kind", ["texture", "foliage"])
-def test_what_a_scaler_leaves_is_no_grid_of_blocks(kind: str) -> None:
-    found = examine(d.made(d.synthetic(kind, 480, 270, 1), d.rescaled(3)))
-    assert found.severity("blocking") < 0.1
-    assert found.severity("blur") > 0.3
 
 
 def test_a_single_added_edge_is_not_a_grid() -> None:

@@ -89,11 +89,9 @@ def _named_first(contents: Iterable[Named]) -> dict[str, Counter[str]]:
         for number, case in enumerate(CASES):
             if not case.fits(content):
                 continue
-            layout, depth, full_range = FORMATS[(place + number) % len(FORMATS)]
+            form = FORMATS[(place + number) % len(FORMATS)]
             damage = case.damages[(place + number) % len(case.damages)]
-            frame = d.made(
-                content.content, damage, layout=layout, depth=depth, full_range=full_range, index=1
-            )
+            frame = d.made(content.content, damage, *form, index=1)
             table.setdefault(case.artefact, Counter())[_first(examine(frame))] += 1
         for since in (1, 2):
             frame = d.frozen(content.content, since=since, index=2, depth=8 + 2 * (since % 2))
@@ -148,18 +146,11 @@ def test_named_first_on_real_pictures() -> None:
     sky = d.of_pictures(_read("blue_sky_360p_10b_decoded.yuv", 640, 360, 10, 3))
     still = d.of_pictures(_read("10081.yuv", 481, 321, 8, 1, "444"))
     clip = d.of_pictures(_read("src01_hrc00_576x324_3f_8bit.yuv", 576, 324, 8, 3))
-    _check(
-        _named_first(
-            (
-                Named("sky", _cut(sky, 60, 40)),
-                Named("still", _cut(still, 60, 40)),
-                Named("clip", _cut(clip, 60, 40)),
-                Named(
-                    "out of focus", lru_cache(maxsize=4)(d.soft(_cut(sky, 300, 40, 240, 220))), True, False
-                ),
-            )
-        )
-    )
+    blurred = lru_cache(maxsize=4)(d.soft(_cut(sky, 300, 40, 240, 220)))
+    contents = [
+        Named(name, _cut(whole, 60, 40)) for name, whole in (("sky", sky), ("still", still), ("clip", clip))
+    ]
+    _check(_named_first([*contents, Named("out of focus", blurred, True, False)]))
 
 
 @pytest.mark.parametrize("content", CONTENTS, ids=lambda content: content.name)

@@ -35,17 +35,11 @@ def picture(folder: Path, level: int) -> Path:
     return path
 
 
-@pytest.mark.parametrize(("level", "sentence"), [(10, "Dark and blocky."), (240, "Bright with ringing.")])
-def test_a_model_says_what_it_sees(tmp_path: Path, model: Path, level: int, sentence: str) -> None:
+def test_one_process_says_what_it_sees_and_ends_with_the_narrator(tmp_path: Path, model: Path) -> None:
     with Narrator(model) as narrator:
         assert narrator.model_id is None
-        assert narrator.narrate(picture(tmp_path, level), "blocking 0.4 at the left") == sentence
+        assert narrator.narrate(picture(tmp_path, 10), "blocking 0.4 at the left") == "Dark and blocky."
         assert narrator.model_id == "small-vlm"
-
-
-def test_one_process_describes_all_pictures_and_ends_with_the_narrator(tmp_path: Path, model: Path) -> None:
-    with Narrator(model) as narrator:
-        narrator.narrate(picture(tmp_path, 10), "")
         pid = narrator.pid
         assert narrator.narrate(picture(tmp_path, 240), "") == "Bright with ringing."
         assert narrator.pid == pid
@@ -73,10 +67,9 @@ def test_a_picture_that_is_none_leaves_the_others(tmp_path: Path, model: Path) -
     broken = tmp_path / "broken.png"
     broken.write_bytes(b"\x89PNG\r\n\x1a\n and nothing else")
     with Narrator(model) as narrator:
-        with pytest.raises(NarratorError, match="can't describe the picture: "):
-            narrator.narrate(broken, "")
-        with pytest.raises(NarratorError, match="can't describe the picture: "):
-            narrator.narrate(tmp_path / "absent.png", "")
+        for path in (broken, tmp_path / "absent.png"):
+            with pytest.raises(NarratorError, match="can't describe the picture: "):
+                narrator.narrate(path, "")
         assert narrator.narrate(picture(tmp_path, 10), "") == "Dark and blocky."
 
 
@@ -174,29 +167,23 @@ def runtime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Runtime:
     return put
 
 
-def test_a_model_that_is_slow_on_a_picture_is_ended(tmp_path: Path, model: Path, runtime: Runtime) -> None:
-    runtime(describe="time.sleep(600)")
-    with Narrator(model, NarratorLimits(frame=0.3)) as narrator:
-        with pytest.raises(NarratorError, match=r"was ended because it took more than 0\.3 s to describe"):
-            narrator.narrate(picture(tmp_path, 10), "")
-        assert narrator.pid is None
-        with pytest.raises(NarratorError, match=r"took more than 0\.3 s"):  # no second wait
-            narrator.narrate(picture(tmp_path, 240), "")
-
-
 @pytest.mark.parametrize(
     ("slow", "limits", "sentence"),
     [
+        ("describe", NarratorLimits(frame=0.3), r"ended because it took more than 0\.3 s to describe"),
         ("load", NarratorLimits(load=0.3), r"took more than 0\.3 s to load"),
         ("describe", NarratorLimits(total=1.0), "because the 1 s for all pictures are over"),
     ],
 )
-def test_a_model_that_is_slow_otherwise_is_ended(
+def test_a_model_that_is_slow_is_ended(
     tmp_path: Path, model: Path, runtime: Runtime, slow: str, limits: NarratorLimits, sentence: str
 ) -> None:
     runtime(**{slow: "time.sleep(600)"})
-    with Narrator(model, limits) as narrator, pytest.raises(NarratorError, match=sentence):
-        narrator.narrate(picture(tmp_path, 10), "")
+    with Narrator(model, limits) as narrator:
+        for level in (10, 240):  # no second wait
+            with pytest.raises(NarratorError, match=sentence):
+                narrator.narrate(picture(tmp_path, level), "")
+            assert narrator.pid is None
 
 
 def test_some_models_have_their_picture_named_in_the_text(

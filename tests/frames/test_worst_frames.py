@@ -8,7 +8,8 @@ import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from acuity.errors import AcuityError, InputError, NarratorError, OutputError
 from acuity.frames.request import WorstProgress, WorstRequest
 from acuity.frames.worst import find_worst
 from acuity.scoring.request import Request
+from acuity.video.picture import PixelFormat
 from acuity.video.readers.open import open_video
 from numbered_clips import FRAMES, HEIGHT, WIDTH, clip, pair, read_png, y4m
 
@@ -47,29 +49,23 @@ def test_the_files_and_the_document(videos: tuple[Path, Path], out: Path) -> Non
     assert {path.name for path in out.iterdir()} == {*names, "contact_sheet.png", "worst.json"}
     document = found.to_document()
     assert json.loads((out / "worst.json").read_text()) == document
-    assert document["schema"] == "acuity.worst/1"
-    assert document["model_id"] is None
-    assert document["model"] == "vmaf_v0.6.1"
-    assert document["score"] == pytest.approx(found.scoring.score)
-    assert document["colours"] == "smpte170m, limited range"
+    about = [document[name] for name in ("schema", "model_id", "model", "score", "colours")]
+    score = pytest.approx(found.scoring.score)
+    assert about == ["acuity.worst/1", None, "vmaf_v0.6.1", score, "smpte170m, limited range"]
     for entry, number in zip(document["frames"], numbers, strict=True):
-        assert entry["frame_index"] == number
-        assert entry["time"] == number / 25
+        assert (entry["frame_index"], entry["time"], entry["narration"]) == (number, number / 25, None)
         for key in ("png", "reference_png", "heat_png"):
             assert Path(entry[key]).parent == out
             assert read_png(Path(entry[key])).shape == (HEIGHT, WIDTH, 3)
         assert entry["description"].endswith(".")
         assert entry["artefacts"][0]["severity"] > 0
-        assert entry["narration"] is None
         assert entry["region"]["width"] == 64
         assert 0 < entry["loss"] < 1
-    sheet = read_png(found.contact_sheet)
-    assert max(sheet.shape) <= 4000
+    assert max(read_png(found.contact_sheet).shape) <= 4000
     # What is wrong is unusual: the other frames equal their reference, so nothing is typical.
     frame = found.frames[0]
     first = frame.artefacts[0]
-    assert first["severity"] > 0.3
-    assert first["typical"] < 0.1
+    assert first["typical"] < 0.1 < 0.3 < first["severity"]
     assert frame.description.lower().startswith(first["name"])
     assert "none in most of the clip" in frame.description
 
@@ -80,9 +76,8 @@ def test_the_region_alone(videos: tuple[Path, Path], out: Path) -> None:
     x, y, width, height = part.region
     assert (width, height) == (64, 64)
     for kind in KINDS:
-        np.testing.assert_array_equal(
-            read_png(getattr(part, kind)), read_png(getattr(whole, kind))[y : y + height, x : x + width]
-        )
+        cut, all_of_it = read_png(getattr(part, kind)), read_png(getattr(whole, kind))
+        np.testing.assert_array_equal(cut, all_of_it[y : y + height, x : x + width])
 
 
 def test_frames_are_spread_out(videos: tuple[Path, Path], out: Path) -> None:
@@ -150,7 +145,7 @@ def described(
 
 def test_a_freeze_is_named_with_its_start(tmp_path: Path, out: Path) -> None:
     numbers = [*range(20)]
-    shown = [min(number, 9) if number < 16 else number for number in numbers]
+    shown = [*range(10), *[9] * 6, *range(16, 20)]
     said = described(tmp_path, out, numbers, shown, 6, align="warn")
     assert said.keys() == {*range(10, 16)}
     assert "repeats frame 9" in said[10]
@@ -173,20 +168,17 @@ def test_another_moment_is_all_that_is_said(tmp_path: Path, out: Path) -> None:
 
 
 def test_the_place_of_a_loss_that_is_named_is_said_once(tmp_path: Path, out: Path) -> None:
-    frames = clip(range(2))
-    damaged = clip(range(2))
+    frames, damaged = clip(range(2)), clip(range(2))
     damaged[1][2][36:, 52:] += np.uint8(20)
     videos = y4m(tmp_path / "ref.y4m", frames), y4m(tmp_path / "dis.y4m", damaged)
     frame = find_worst(wanted(videos, out, 1)).frames[0]
-    named = [artefact["where"] for artefact in frame.artefacts]
-    assert "lower right" in named
+    assert "lower right" in [artefact["where"] for artefact in frame.artefacts]
     assert "Greatest loss" not in frame.description
 
 
 def test_threads_change_nothing(videos: tuple[Path, Path], tmp_path: Path) -> None:
     for threads in (1, 4):
-        request = Request(*videos, threads=threads)
-        find_worst(WorstRequest(request, tmp_path / str(threads), n=3, apart=0))
+        find_worst(WorstRequest(Request(*videos, threads=threads), tmp_path / str(threads), n=3, apart=0))
     one, four = (sorted((tmp_path / name).glob("*.png")) for name in "14")
     assert [path.name for path in one] == [path.name for path in four]
     assert len(one) == 10
@@ -210,8 +202,6 @@ def test_other_files_are_left_alone(videos: tuple[Path, Path], tmp_path: Path) -
 def test_small_odd_gray_and_deep_frames(
     size: tuple[int, int], layout: str, depth: int, tmp_path: Path
 ) -> None:
-    from acuity.video.picture import PixelFormat
-
     format = PixelFormat(layout, depth)
     random = np.random.default_rng(1)
     paths = []
@@ -232,47 +222,34 @@ def test_small_odd_gray_and_deep_frames(
         assert read_png(frame.heat).shape == (size[1], size[0], 3)
 
 
-class Told:
-    """Keeps what it is told of progress; raises at a stage if told to."""
-
-    def __init__(self, stage: str | None = None) -> None:
-        self.stage = stage
-        self.seen: list[WorstProgress] = []
-
-    def __call__(self, progress: WorstProgress) -> None:
-        self.seen.append(progress)
-        if progress.stage == self.stage and progress.done:
-            raise KeyboardInterrupt
-
-
 def test_progress_rises_to_the_end_and_a_narrator_adds_its_sentence(
     videos: tuple[Path, Path], out: Path
 ) -> None:
-    told, narrator = Told(), Narrates()
-    found = find_worst(wanted(videos, out), progress=told, narrator=narrator)
+    told: list[WorstProgress] = []
+    narrator = Narrates()
+    found = find_worst(wanted(videos, out), progress=told.append, narrator=narrator)
     assert found.model_id == "a/model"
     assert [frame.narration for frame in found.frames] == ["it is picture 1", "it is picture 2"]
     assert narrator.asked == [frame.description for frame in found.frames]
-    shares = [progress.share for progress in told.seen]
+    shares = [progress.share for progress in told]
     assert shares == sorted(shares)
-    assert shares[0] == 0
-    assert shares[-1] == 1
-    assert list(dict.fromkeys(progress.stage for progress in told.seen)) == [
-        "scoring",
-        "drawing",
-        "describing",
-    ]
-    scoring = [progress for progress in told.seen if progress.stage == "scoring"]
-    assert scoring[-1].details() == {
-        "stage": "scoring", "frames": FRAMES, "total": FRAMES, "mean": scoring[-1].mean
-    }  # fmt: skip
-    assert scoring[-1].line().startswith(f"scoring: {FRAMES} of {FRAMES} frames, mean ")
+    assert (shares[0], shares[-1]) == (0, 1)
+    stages = {progress.stage: progress for progress in told}
+    assert list(stages) == ["scoring", "drawing", "describing"]
+    last = stages["scoring"]
+    about = {"stage": "scoring", "frames": FRAMES, "total": FRAMES, "mean": last.mean}
+    assert last.details() == about
+    assert last.line().startswith(f"scoring: {FRAMES} of {FRAMES} frames, mean ")
 
 
 @pytest.mark.parametrize("stage", ["scoring", "drawing", "describing"])
 def test_cancelled_work_leaves_nothing(videos: tuple[Path, Path], out: Path, stage: str) -> None:
+    def stop(progress: WorstProgress) -> None:
+        if progress.stage == stage and progress.done:
+            raise KeyboardInterrupt
+
     with pytest.raises(KeyboardInterrupt):
-        find_worst(wanted(videos, out), progress=Told(stage), narrator=Narrates())
+        find_worst(wanted(videos, out), progress=stop, narrator=Narrates())
     assert not out.parent.exists()
 
 
@@ -338,9 +315,7 @@ def test_a_folder_in_the_place_of_a_file(videos: tuple[Path, Path], tmp_path: Pa
 
 
 def test_a_full_disk(videos: tuple[Path, Path], out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(*_: object) -> NoReturn:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
+    full = Mock(side_effect=OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)))
     monkeypatch.setattr(Path, "write_bytes", full)
     with pytest.raises(OutputError, match=r"new/out': No space left on device"):
         find_worst(wanted(videos, out))

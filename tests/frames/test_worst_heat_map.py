@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from copy import deepcopy
 
 import numpy as np
 import pytest
@@ -30,10 +31,6 @@ def flat(width: int, height: int, values: tuple[int, ...], layout: str = "420", 
     return Picture(tuple(np.full(s, v, format.dtype) for s, v in zip(shapes, values, strict=False)), format)
 
 
-def copied(picture: Picture) -> Picture:
-    return Picture(tuple(plane.copy() for plane in picture.planes), picture.format)
-
-
 def pixels(ref: Picture, dis: Picture) -> NDArray[np.float32]:
     return heat_map(ref, dis).pixels(0, ref.height)
 
@@ -42,7 +39,7 @@ def pixels(ref: Picture, dis: Picture) -> NDArray[np.float32]:
 @pytest.mark.parametrize("size", [(64, 48), (17, 33), (16, 16), (3, 5), (1, 1), (130, 66)])
 def test_equal_pictures_have_no_loss(size: tuple[int, int], layout: str, depth: int) -> None:
     picture = noise(*size, layout, depth)
-    found = heat_map(picture, copied(picture))
+    found = heat_map(picture, deepcopy(picture))
     assert found.mean == pytest.approx(0, abs=1e-4)
     assert found.pixels(0, size[1]).shape == (size[1], size[0])
     box = found.worst_region()
@@ -59,7 +56,7 @@ def test_equal_pictures_have_no_loss(size: tuple[int, int], layout: str, depth: 
 )
 def test_a_damaged_rectangle_is_found(width: int, height: int, left: float, top: float, depth: int) -> None:
     ref = noise(width, height, "420", depth)
-    dis = copied(ref)
+    dis = deepcopy(ref)
     x, y = int(left * (width - 40)), int(top * (height - 32))
     dis.planes[0][y : y + 32, x : x + 40] = 1 << (depth - 1)
     loss = pixels(ref, dis)
@@ -76,7 +73,7 @@ def test_a_damaged_rectangle_is_found(width: int, height: int, left: float, top:
 @pytest.mark.parametrize("layout", ["420", "422", "444"])
 def test_colour_alone_counts(layout: str) -> None:
     ref = flat(160, 120, (90, 128, 128), layout)
-    dis = copied(ref)
+    dis = deepcopy(ref)
     rows, columns = dis.planes[1].shape
     dis.planes[1][: rows // 2, : columns // 2] += 24
     loss = pixels(ref, dis)

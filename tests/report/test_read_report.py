@@ -57,11 +57,11 @@ def test_a_document_with_frames(tmp_path: Path) -> None:
     }
     path = tmp_path / "score.json"
     path.write_text(json.dumps(document))
-    found = read_report(path)
-    assert found.source is not None
-    assert (found.source.models, found.source.model_labels) == (["vmaf"], {"vmaf": "vmaf_v0.6.1"})
-    np.testing.assert_array_equal(found.source.columns["vmaf"], [1.5, math.nan, 3.0])
-    assert found.extra == {"acuity": {"version": "0.1.0"}}
+    source, extra = read_report(path)
+    assert source is not None
+    assert (source.models, source.model_labels) == (["vmaf"], {"vmaf": "vmaf_v0.6.1"})
+    np.testing.assert_array_equal(source.columns["vmaf"], [1.5, math.nan, 3.0])
+    assert extra == {"acuity": {"version": "0.1.0"}}
 
 
 def test_figures_that_are_not_finite() -> None:
@@ -72,10 +72,8 @@ def test_figures_that_are_not_finite() -> None:
     for text in (rows, rows.replace("NaN", "-nan"), rows.replace("1e999", "inf")):
         source = parse_report(text.encode(), "report").source
         assert source is not None
-        figures = {name: float(values[0]) for name, values in source.columns.items()}
-        assert math.isnan(figures["a"])
-        assert math.isnan(figures["c"])
-        assert (figures["b"], figures["d"]) == (math.inf, math.inf)
+        figures = [float(values[0]) for values in source.columns.values()]
+        np.testing.assert_array_equal(figures, [math.nan, math.inf, math.nan, math.inf])
 
 
 def test_xml_of_libvmaf_1() -> None:
@@ -107,6 +105,8 @@ BAD = {
     '{"frames": [3]}': "entry 0 of its 'frames' has no 'metrics'",
     '{"frames": [{"frameNum": 0, "metr': "its JSON is cut off or damaged in line 1",
     "[" * 100_000: "its JSON has lists or objects inside each other",
+    '{"frames": ' + "[" * 200_000 + "]" * 200_000 + "}": "its JSON has lists or objects inside each other",
+    '{"frames": [], "n": ' + "1" * 5000 + "}": "its JSON has a number of more than 4300 digits",
     '{"schema": "acuity.score/2"}': "'acuity.score/2', and this version knows acuity.score/1",
     '{"schema": "acuity.score/1"}': "no figures of frames: print it with --per-frame",
     '{"schema": "acuity.score/1", "per_frame": {"frame": [0], "vmaf": []}}': "column 'vmaf' has not",
@@ -145,15 +145,3 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     (tmp_path / "video").write_bytes(b"\x00\xff\xfe" * 100)
     with pytest.raises(InputError, match="is no report"):
         read_report(tmp_path / "video")
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ('{"frames": ' + "[" * 200_000 + "]" * 200_000 + "}", "lists or objects inside each other"),
-        ('{"frames": [], "n": ' + "1" * 5000 + "}", "a number of more than 4300 digits"),
-    ],
-)
-def test_json_that_is_over_a_limit_is_not_called_damaged(text: str, said: str) -> None:
-    with pytest.raises(InputError, match=said):
-        parse_report(text.encode(), "x.json")

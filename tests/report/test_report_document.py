@@ -30,13 +30,7 @@ def test_rows_are_those_of_the_report(values: list[float], precision: str) -> No
 
 
 def test_what_json_cannot_say_becomes_null_or_a_question_mark() -> None:
-    value = {
-        "a": (float("nan"), 1.0),
-        3: float("-inf"),
-        "b": np.float64("inf"),
-        "c": "caf\udce9",
-        "d": np.int64(8),
-    }
+    value = {"a": (np.nan, 1.0), 3: float("-inf"), "b": np.float64("inf"), "c": "caf\udce9", "d": np.int64(8)}
     assert plain(value) == {"a": [None, 1.0], "3": None, "b": None, "c": "caf?", "d": 8}
 
 

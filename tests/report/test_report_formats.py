@@ -10,13 +10,12 @@ import numpy as np
 import pytest
 
 from acuity.errors import OutputError
-from acuity.report import ReportSource, render_report
+from acuity.report import render_report
 from acuity.report.stored_report import StoredReport
 
 
 def render(source: Any, format: str, precision: str = "legacy", **options: Any) -> str:
-    checked: ReportSource = source
-    return "".join(render_report(checked, format, precision, version="3.2.0", **options))
+    return "".join(render_report(source, format, precision, version="3.2.0", **options))
 
 
 JSON = """{
@@ -94,9 +93,7 @@ def test_legacy_precision(format: str, expected: str, figures: Any) -> None:
 @pytest.mark.parametrize(
     ("precision", "adm", "vmaf"),
     [
-        ("max", "0.96208419999999994", "76.668305200000006"),
-        ("full", "0.96208419999999994", "76.668305200000006"),
-        ("17", "0.96208419999999994", "76.668305200000006"),
+        *((word, "0.96208419999999994", "76.668305200000006") for word in ("max", "full", "17")),
         ("3", "0.962", "76.7"),
         ("1", "1", "8e+01"),
     ],

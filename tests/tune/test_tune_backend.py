@@ -11,8 +11,8 @@ from acuity.cli.tune import main
 from acuity.tune.clip import open_clip
 from acuity.tune.encoders import find_encoder
 from acuity.tune.encoders.encoder import EncoderSettings
-from acuity.tune.points.point import Cache, PointScoring, measure
-from acuity.tune.points.workbench import Workbench
+from acuity.tune.points.point import PointScoring, measure
+from acuity.tune.points.workbench import point_keys
 from emulated_card import needs_compiler
 from fake_cuda import FakeCuda, fake_cards
 from tune_clips import write_y4m
@@ -34,26 +34,14 @@ def test_a_point_has_the_figures_of_the_cpu(source: Path, monkeypatch: pytest.Mo
     clip = open_clip(source)
     here = measure(clip, SETTINGS, 30, PointScoring(backend="cpu"))
     fake_cards(monkeypatch, cuda := FakeCuda(2))
-    there = measure(clip, SETTINGS, 30, PointScoring(backend="cuda", device=1, share=2))
+    on_card = PointScoring(backend="cuda", device=1, share=2)
+    there = measure(clip, SETTINGS, 30, on_card)
     assert cuda.launches
     assert {call for call in cuda.calls if call.startswith("setDevice")} == {"setDevice 1"}
     assert list(there.scores) == list(here.scores)
     for name, values in here.scores.items():
         np.testing.assert_array_equal(there.scores[name], values, strict=True)
-
-
-@needs_compiler
-def test_what_a_card_measured_is_remembered_for_the_cpu(
-    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    clip, path = open_clip(source), str(tmp_path / "points.sqlite")
-    fake_cards(monkeypatch, FakeCuda())
-    first = Workbench(PointScoring(backend="cuda"), cache=Cache(path), cores=1)
-    made = first.point(clip, SETTINGS, 30)
-    first.cache.close()
-    second = Workbench(PointScoring(backend="cpu"), cache=Cache(path), cores=1)
-    assert second.point(clip, SETTINGS, 30).pool() == made.pool()
-    assert (first.encodes, second.encodes) == (1, 0)
+    assert point_keys(clip, SETTINGS, [30], on_card) == point_keys(clip, SETTINGS, [30], PointScoring())
 
 
 @pytest.mark.parametrize(

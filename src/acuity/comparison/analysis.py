@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from acuity.comparison.differences import Difference, EncodeFigures, difference
+from acuity.comparison.differences import Difference, difference
 from acuity.comparison.encoder_curves import CurvePoint, EncoderRate, encoder_rates
 from acuity.comparison.row import CompareRow
 
@@ -40,68 +40,52 @@ class RankedRows(NamedTuple):
     @property
     def basis(self) -> str | None:
         """The frames that the rows are ranked on, in words; None if these are all frames of all rows."""
-        some_lack = any(len(_known(row)) != len(self.frames) for row in self.rows)
+        some_lack = any(len(row.figures[0]) != len(self.frames) for row in self.rows)
         return f"ranked on {len(self.frames):,} common frames" if some_lack else None
 
     def complete(self, row: CompareRow) -> bool:
         """Whether a row has as many frames as any other, of the whole clip."""
-        return len(_known(row)) == self.most and not row.partial
+        return len(row.figures[0]) == self.most and not row.partial
 
 
 def rank(reference: str, rows: Sequence[CompareRow], *, lower_is_better: bool) -> RankedRows:
     """Rank the rows of a reference; rows without a score are neither ranked nor left out."""
     scored = [row for row in rows if row.ranked]
-    left_out = [
-        (row, f"{row.name} is a copy of the reference, and has no place") for row in scored if _is_copy(row)
-    ]
+    copied = "is a copy of the reference, and has no place"
+    left_out = [(row, f"{row.name} {copied}") for row in scored if _is_copy(row)]
     candidates = [row for row in scored if not _is_copy(row)]
-    frames = {row.name: _known(row) for row in candidates}
+    frames = {row.name: np.sort(row.figures[0]) for row in candidates}
     most = max(map(len, frames.values()), default=0)
-    common: Frames | None = None
-    kept: set[str] = set()
     # The longest first, so that a short one can't push out others.
-    for row in sorted(candidates, key=lambda row: -len(frames[row.name])):
+    longest = sorted(candidates, key=lambda row: -len(frames[row.name]))
+    shared = frames[longest[0].name] if longest else np.empty(0, np.int64)
+    for row in longest:
         own = frames[row.name]
-        both = own if common is None else np.intersect1d(common, own, assume_unique=True)
+        both = np.intersect1d(shared, own, assume_unique=True)
         if len(both) < _LEAST_SHARE * most:
-            text = f"{row.name} has {len(own):,} of {most:,} frames, too few for a place"
-            left_out.append((row, text))
-            continue
-        common = both
-        kept.add(row.name)
-    shared = np.empty(0, np.int64) if common is None else common
-    sign = 1.0 if lower_is_better else -1.0
-    found = [(row, _mean(row, shared)) for row in candidates if row.name in kept]
-    found.sort(key=lambda entry: sign * entry[1])
-    order = [row.name for row in scored]
-    left_out.sort(key=lambda entry: order.index(entry[0].name))
-    return RankedRows(
-        reference, [row for row, _ in found], [mean for _, mean in found], shared, most, left_out
-    )
+            left_out.append((row, f"{row.name} has {len(own):,} of {most:,} frames, too few for a place"))
+        else:
+            shared = both
+    without = [row.name for row, _ in left_out]
+    means = {row.name: _mean(row, shared) for row in candidates if row.name not in without}
+    kept = [row for row in candidates if row.name in means]
+    kept.sort(key=lambda row: means[row.name], reverse=not lower_is_better)
+    left_out.sort(key=lambda entry: scored.index(entry[0]))
+    return RankedRows(reference, kept, [means[row.name] for row in kept], shared, most, left_out)
 
 
 def _is_copy(row: CompareRow) -> bool:
     return row.copy or (row.report is not None and any(note.code == _COPY for note in row.report.notes))
 
 
-def _known(row: CompareRow) -> Frames:
-    if row.report is None or row.column is None:
-        return np.empty(0, np.int64)
-    results = row.report.results
-    frames = np.asarray(results.frames, np.int64)
-    return np.sort(frames[np.isfinite(results.columns[row.column])])
-
-
 def _mean(row: CompareRow, frames: Frames) -> float:
     """The mean of these frames; that of the report where they are all."""
     assert row.report is not None
-    assert row.column is not None
     assert row.score is not None
-    results = row.report.results
-    if len(frames) == len(results.frames):
+    if len(frames) == len(row.report.results.frames):
         return row.score
-    there = np.isin(np.asarray(results.frames, np.int64), frames)
-    return float(np.asarray(results.columns[row.column], np.float64)[there].mean())
+    numbers, values = row.figures
+    return float(values[np.isin(numbers, frames)].mean())
 
 
 _ALL_PAIRS: Final = 12  # encodes of a reference of which every two are compared; of more, each with the best
@@ -145,9 +129,8 @@ class Analysis:
             if found.basis is not None:
                 where = f"{os.path.basename(found.reference)}: " if len(self.rankings) > 1 else ""
                 lacking = [row.name for row in found.rows if not found.complete(row)]
-                lack = ""
-                if len(lacking) < len(found.rows):
-                    lack = f" ({', '.join(lacking)} lack{'s' if len(lacking) == 1 else ''} some)"
+                lack = f" ({', '.join(lacking)} lack{'s' if len(lacking) == 1 else ''} some)"
+                lack = lack if len(lacking) < len(found.rows) else ""
                 notes.append(
                     f"{where}{found.basis}{lack}: differences are of these frames, and each score shown is "
                     "the mean of the encode's own"
@@ -184,13 +167,10 @@ Between = Callable[[int, int], Difference | None]  # of two ranked rows, by thei
 
 
 def _differences(ranking: RankedRows, lower_is_better: bool) -> Between:
-    rows = [
-        EncodeFigures(row.name, row.report, row.column) for row in ranking.rows if row.report and row.column
-    ]
-
     @cache
     def between(a: int, b: int) -> Difference | None:
-        return difference(rows[a], rows[b], ranking.frames, lower_is_better=lower_is_better)
+        rows = ranking.rows[a], ranking.rows[b]
+        return difference(*rows, ranking.frames, lower_is_better=lower_is_better)
 
     return between
 
@@ -213,12 +193,8 @@ def _places(rows: Sequence[CompareRow], between: Between) -> list[Standing]:
         if found is None or not found.tie:
             leader = index
         places.append(leader + 1)
+    to_best = [between(0, index) if index else None for index in range(len(rows))]
     return [
-        Standing(
-            row,
-            place,
-            places.count(place) > 1,
-            None if not index or (found := between(0, index)) is None else found.turned(),
-        )
-        for index, (row, place) in enumerate(zip(rows, places, strict=True))
+        Standing(row, place, places.count(place) > 1, None if found is None else found.turned())
+        for row, place, found in zip(rows, places, to_best, strict=True)
     ]

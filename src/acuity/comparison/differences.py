@@ -10,11 +10,13 @@ where they reach the end, so that every frame counts equally). The draws are see
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from acuity.comparison.row import CompareRow
 from acuity.scoring.report import ScoreReport
 
 SEED: Final = 17
@@ -79,15 +81,9 @@ class Difference(NamedTuple):
         }
 
 
-class EncodeFigures(NamedTuple):
-    name: str
-    report: ScoreReport
-    column: str
-
-
 def difference(
-    a: EncodeFigures,
-    b: EncodeFigures,
+    a: CompareRow,
+    b: CompareRow,
     only: NDArray[np.int64] | None = None,
     *,
     lower_is_better: bool = False,
@@ -96,11 +92,13 @@ def difference(
 
     `only` are the frames that count: those that all encodes have.
     """
-    frames, values = _paired(a, b)
+    (one, first), (other, second) = a.figures, b.figures
+    frames, left, right = np.intersect1d(one, other, assume_unique=True, return_indices=True)
+    values = first[left] - second[right]
     if only is not None and len(only) < len(frames):
         there = np.isin(frames, only)
         frames, values = frames[there], values[there]
-    if not len(values):
+    if not len(values) or a.report is None:
         return None
     rate = _rate(a.report)
     apart = max(1, round(rate))
@@ -117,8 +115,8 @@ def difference(
         float((better < 0).mean()),
         block,
         [
-            FrameDifference(int(frames[row]), a.report.time_of(int(frames[row])), float(values[row]))
-            for row in _greatest(frames, values, apart)
+            FrameDifference(frame, a.report.time_of(frame), value)
+            for frame, value in _greatest(frames, values, apart)
         ],
     )
 
@@ -147,18 +145,6 @@ def interval(values: Floats, block: int) -> tuple[float, float]:
     return mean + float(low), mean + float(high)
 
 
-def _paired(a: EncodeFigures, b: EncodeFigures) -> tuple[NDArray[np.int64], Floats]:
-    """The numbers of the frames that both have a figure of, and a - b."""
-    (one, first), (other, second) = (
-        (np.asarray(side.report.results.frames, np.int64), side.report.results.columns[side.column])
-        for side in (a, b)
-    )
-    frames, left, right = np.intersect1d(one, other, assume_unique=True, return_indices=True)
-    values = np.asarray(first, np.float64)[left] - np.asarray(second, np.float64)[right]
-    known = np.isfinite(values)
-    return frames[known], values[known]
-
-
 def _rate(report: ScoreReport) -> float:
     frames = report.results.frames
     first, last = (report.time_of(frame) for frame in (frames[0], frames[-1]))
@@ -167,11 +153,10 @@ def _rate(report: ScoreReport) -> float:
     return (frames[-1] - frames[0]) / (last - first)
 
 
-def _greatest(frames: NDArray[np.int64], values: Floats, apart: int) -> list[int]:
-    """The rows with the greatest differences, none within a second of another, by size."""
-    found: list[int] = []
+def _greatest(frames: NDArray[np.int64], values: Floats, apart: int) -> Iterator[tuple[int, float]]:
+    """The frames with the greatest differences, none within a second of another, by size."""
     left = np.abs(values)
-    while len(found) < _WORST and (row := int(left.argmax())) >= 0 and left[row] > 0:
-        found.append(row)
-        left[np.abs(frames - frames[row]) < apart] = -1.0
-    return found
+    for _ in range(_WORST):
+        if left[row := int(left.argmax())] > 0:
+            yield int(frames[row]), float(values[row])
+            left[np.abs(frames - frames[row]) < apart] = -1.0

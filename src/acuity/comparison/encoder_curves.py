@@ -43,7 +43,10 @@ def encoder_rates(
     found: list[EncoderRate] = []
     references = list(dict.fromkeys(point.reference for point in usable))
     for reference in references:
-        curves = _curves(point for point in usable if point.reference == reference)
+        curves: dict[str, list[tuple[float, float]]] = {}
+        for point in usable:
+            if point.reference == reference:
+                curves.setdefault(point.encoder, []).append((point.kbps, point.score))
         several = [encoder for encoder, curve in curves.items() if len(curve) > 1]
         if len(several) < 2:
             continue
@@ -55,13 +58,6 @@ def encoder_rates(
     return [*found, *_means(found)] if len(references) > 1 else found
 
 
-def _curves(points: Iterable[CurvePoint]) -> dict[str, list[tuple[float, float]]]:
-    curves: dict[str, list[tuple[float, float]]] = {}
-    for point in points:
-        curves.setdefault(point.encoder, []).append((point.kbps, point.score))
-    return curves
-
-
 def _rate(
     reference: str,
     encoder: str,
@@ -71,11 +67,10 @@ def _rate(
     sign: int,
 ) -> EncoderRate:
     """The rate of two curves; `sign` is -1 where low scores are good, because curves have to rise."""
-    names = {"the first curve": anchor, "the other curve": encoder}
     base, test = ([(kbps, sign * score) for kbps, score in curve] for curve in (base, test))
     rate, score = compare_curves(base, test), compare_scores(base, test)
     reason = rate.reason if sign > 0 or rate.reason is None else rate.reason.partition(":")[0]
-    for words, name in names.items():
+    for words, name in (("the first curve", anchor), ("the other curve", encoder)):
         reason = reason and reason.replace(words, name, 1)
     if reason is None and rate.scores is not None:
         reason = "scores {:.2f} to {:.2f}".format(*sorted(sign * score for score in rate.scores))
@@ -92,12 +87,11 @@ def _crossing(percent: float | None, score: float | None) -> str:
 
 def _means(found: Sequence[EncoderRate]) -> list[EncoderRate]:
     means = []
-    for encoder, anchor in dict.fromkeys((entry.encoder, entry.against) for entry in found):
-        rates = [
-            (entry.percent, entry.score)
-            for entry in found
-            if (entry.encoder, entry.against) == (encoder, anchor) and entry.percent is not None
-        ]
+    of_two: dict[tuple[str, str], list[tuple[float, float | None]]] = {}
+    for entry in found:
+        rates = of_two.setdefault((entry.encoder, entry.against), [])
+        rates += [] if entry.percent is None else [(entry.percent, entry.score)]
+    for (encoder, anchor), rates in of_two.items():
         if len(rates) < 2:
             continue
         percents, scores = zip(*rates, strict=True)

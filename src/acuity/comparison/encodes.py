@@ -16,6 +16,7 @@ from acuity.errors import InputError, MissingExtra
 from acuity.text import quoted, shortened
 from acuity.video.local_file import regular_opener
 from acuity.video.readers.guess import CONTAINER_SUFFIXES, IMAGE_SUFFIXES, RAW_SUFFIXES
+from acuity.video.source import is_web_address
 
 MOST_ENTRIES: Final = 1000  # encodes in one comparison
 _LARGEST_LIST: Final = 4 << 20  # bytes of a list
@@ -185,11 +186,6 @@ def _kbps(where: str, text: str) -> float:
 
 _VIDEOS: Final = CONTAINER_SUFFIXES | RAW_SUFFIXES
 _GLOB: Final = re.compile(r"[*?\[]")
-_ADDRESS: Final = re.compile(r"https?://", re.IGNORECASE)
-
-
-_TWICE: Final = "'{}' is named more than once, and compared once"
-_REFERENCE: Final = "'{}' is the reference, and is not compared with itself"
 
 
 class Encodes(NamedTuple):
@@ -203,14 +199,12 @@ def find_encodes(words: Sequence[str]) -> Encodes:
     Words that end in .csv, .tsv, .yaml or .yml are lists. The first other word is the reference, also of the
     entries of lists that name none; those after it are encodes.
     """
-    lists = [word for word in words if is_list(word)]
-    others = [word for word in words if not is_list(word)]
+    lists, others = ([word for word in words if is_list(word) == wanted] for wanted in (True, False))
     reference = others.pop(0) if others else None
     if not lists and not others:
         raise InputError("there is nothing to compare: name a reference and at least one encode, or a list")
     notes: list[str] = []
     pairs, more = distinct([ComparePair(reference or "", path) for path in _files(others, notes)])
-    notes += more
     for path in lists:
         for where, pair in read_list(path):
             if (original := pair.reference or reference) is None:
@@ -218,8 +212,7 @@ def find_encodes(words: Sequence[str]) -> Encodes:
             pairs.append(pair._replace(reference=original))
     if len(pairs) > MOST_ENTRIES:
         raise InputError(f"{len(pairs)} encodes are too many for one comparison: name {MOST_ENTRIES} at most")
-    notes += _shared_names(pairs)
-    return Encodes(pairs, notes)
+    return Encodes(pairs, [*notes, *more, *_shared_names(pairs)])
 
 
 def distinct(pairs: Sequence[ComparePair]) -> Encodes:
@@ -231,11 +224,11 @@ def distinct(pairs: Sequence[ComparePair]) -> Encodes:
     found: dict[tuple[str, str, str | None], ComparePair] = {}
     for pair in pairs:
         if found.setdefault((os.path.realpath(pair.distorted), pair.name, pair.encoder), pair) is not pair:
-            notes.append(_TWICE.format(pair.distorted))
+            notes.append(f"'{pair.distorted}' is named more than once, and compared once")
     original = {(os.path.realpath(pair.reference), "", None) for pair in pairs}
     others = [pair for key, pair in found.items() if key not in original]
     if others and len(others) < len(found):
-        notes.append(_REFERENCE.format(pairs[0].reference))
+        notes.append(f"'{pairs[0].reference}' is the reference, and is not compared with itself")
     return Encodes(others or list(found.values()), list(dict.fromkeys(notes)))
 
 
@@ -250,7 +243,7 @@ def _files(words: Iterable[str], notes: list[str]) -> Iterator[str]:
     for word in words:
         if os.path.isdir(word):
             yield from _in_folder(word, notes)
-        elif _GLOB.search(word) and not os.path.exists(word) and not _ADDRESS.match(word):
+        elif _GLOB.search(word) and not os.path.exists(word) and not is_web_address(word):
             yield from _matches(word, notes)
         else:
             yield word
@@ -269,7 +262,7 @@ def _in_folder(folder: str, notes: list[str]) -> list[str]:
     if not videos:
         raise InputError(f"the folder '{folder}' has no videos: name files, or a folder that has some")
     if len(videos) < len(files):
-        notes.append(f"'{folder}': {_count(len(files) - len(videos))} no video by name, and left out")
+        notes.append(_without(folder, len(files) - len(videos)))
     notes += _others(folder, [name for name in names if name not in files])
     return [os.path.join(folder, name) for name in videos]
 
@@ -295,12 +288,13 @@ def _matches(pattern: str, notes: list[str]) -> list[str]:
         what = "no video" if files else "nothing"
         raise InputError(f"the pattern '{pattern}' matches {what}: check its folder and its ending")
     if len(videos) < len(files):
-        notes.append(f"'{pattern}': {_count(len(files) - len(videos))} no video by name, and left out")
+        notes.append(_without(pattern, len(files) - len(videos)))
     return videos
 
 
-def _count(files: int) -> str:
-    return "1 file is" if files == 1 else f"{files} files are"
+def _without(place: str, files: int) -> str:
+    which = "1 file is" if files == 1 else f"{files} files are"
+    return f"'{place}': {which} no video by name, and left out"
 
 
 def _suffix(name: str) -> str:

@@ -26,6 +26,8 @@ from acuity.video.readers.open import OpenOptions, RawGeometry, open_as, says_it
 from acuity.video.readers.reader import BaseReader
 from acuity.video.readers.shared import SharedReader
 
+Place = str | os.PathLike[str]
+
 # Threads that decode a reference: each holds a picture, and the encodes need cores too.
 _MOST_THREADS: Final = 8
 
@@ -52,9 +54,7 @@ class SharedReference:
         self._way: tuple[RawGeometry, OpenOptions] | None = None  # in which the first pair opened it
         self._here: set[int] = set()  # pairs that have opened it
 
-    def open(
-        self, pair: int, path: str | os.PathLike[str], said: RawGeometry, options: OpenOptions
-    ) -> BaseReader:
+    def open(self, pair: int, path: Place, said: RawGeometry, options: OpenOptions) -> BaseReader:
         """A tap; a reader that isn't shared for a pair that opens it in another way."""
         with self._lock:
             self._way = self._way or (said, options)
@@ -128,15 +128,12 @@ class ReferenceGroup:
         """Score all; calls `wait`, which returns after a moment, until every pair has ended."""
         with Crew(self.request.scoring.threads) as crew:
             shared = SharedReference(len(self.runs), crew.threads)
-            threads = [
-                threading.Thread(
-                    target=self._work, args=(run, shared, crew), name=f"acuity-pair-{run.index}", daemon=True
-                )
-                for run in self.runs
-            ]
+            threads = []
             try:
-                for thread in threads:
-                    thread.start()
+                for run in self.runs:
+                    name, work = f"acuity-pair-{run.index}", (run, shared, crew)
+                    threads.append(threading.Thread(target=self._work, args=work, name=name, daemon=True))
+                    threads[-1].start()
                 since: float | None = None
                 while any(thread.is_alive() for thread in threads):
                     wait()
@@ -172,9 +169,7 @@ class ReferenceGroup:
         # A decoder with many threads is a decoder with many pictures; of damaged frames they may differ.
         few = 0 if self.request.scoring.allow_damaged else max(1, crew.threads // len(self.runs))
 
-        def open_distorted(
-            path: str | os.PathLike[str], said: RawGeometry, options: OpenOptions
-        ) -> BaseReader:
+        def open_distorted(path: Place, said: RawGeometry, options: OpenOptions) -> BaseReader:
             return open_as(path, said, replace(options, threads=few))
 
         open_reference = open_as if reads_twice(self.request) else partial(shared.open, run.index)
@@ -198,19 +193,18 @@ class ReferenceGroup:
                 run.failure = _bare(error)
                 run.finished = True
         except BaseException as error:
-            self._error = self._error or error
-            self.stop.set()
+            self._fail(error)
         finally:
             shared.leave(run.index)
-        if run.finished:
-            self._finish(run)
-
-    def _finish(self, run: PairRun) -> None:
         try:
-            self.finished(run)
+            if run.finished:
+                self.finished(run)
         except BaseException as error:
-            self._error = self._error or error
-            self.stop.set()
+            self._fail(error)
+
+    def _fail(self, error: BaseException) -> None:
+        self._error = self._error or error
+        self.stop.set()
 
 
 def _bare(error: Exception) -> Exception:

@@ -47,13 +47,8 @@ if TYPE_CHECKING:
 Contrast = tuple[CompareRow, CompareRow, int]
 
 _FIGURES: Final = (
-    ("mean", "mean"),
-    ("harmonic mean", "harmonic_mean"),
-    ("lowest", "min"),
-    ("p5", "p5"),
-    ("p50", "p50"),
-    ("p95", "p95"),
-    ("highest", "max"),
+    *(("mean", "mean"), ("harmonic mean", "harmonic_mean"), ("lowest", "min")),
+    *(("p5", "p5"), ("p50", "p50"), ("p95", "p95"), ("highest", "max")),
 )
 
 
@@ -90,32 +85,26 @@ def _cards(report: Comparison) -> Iterator[FigureTile]:
     score = score_figure(report)
     ranked = [standing for standing in report.analysis.standings if standing.place is not None]
     several = len(report.references) > 1
+
+    def card(row: CompareRow, words: str) -> FigureTile:
+        rate = "" if row.kbps is None else f" at {row.kbps:,.0f} kbit/s"
+        return FigureTile(row.name, f"{row.score:.{score.decimals}f}", f"{words}, {score.title}{rate}")
+
     for standing in ranked:
         if standing.place == 1 and standing.to_best is None:  # the highest of those that share the place
-            row = standing.row
             word = "highest, with ties" if standing.shared else "best"
-            where = f" of {os.path.basename(row.reference)}" if several else ""
-            yield FigureTile(
-                row.name, f"{row.score:.{score.decimals}f}", f"{word}{where}, {score.title}{_rate(row)}"
-            )
-    if len(ranked) > 1 and not several and (last := ranked[-1]).place != 1:
-        row = last.row
-        yield FigureTile(row.name, f"{row.score:.{score.decimals}f}", f"lowest, {score.title}{_rate(row)}")
+            where = f" of {os.path.basename(standing.row.reference)}" if several else ""
+            yield card(standing.row, f"{word}{where}")
+    if len(ranked) > 1 and not several and ranked[-1].place != 1:
+        yield card(ranked[-1].row, "lowest")
     for rate in report.analysis.rates:
         if rate.percent is not None and (rate.reference is None or not several):
-            yield FigureTile(
-                f"BD-rate of {rate.encoder}", f"{rate.percent:+.2f} %", f"against {rate.against}"
-            )
-    for title, number in (
-        ("Failed", report.count(FAILED)),
-        ("Not finished", report.count(NOT_FINISHED) + report.count(PARTIAL)),
-    ):
+            percent = f"{rate.percent:+.2f} %"
+            yield FigureTile(f"BD-rate of {rate.encoder}", percent, f"against {rate.against}")
+    unfinished = report.count(NOT_FINISHED) + report.count(PARTIAL)
+    for title, number in (("Failed", report.count(FAILED)), ("Not finished", unfinished)):
         if number:
             yield FigureTile(title, str(number), f"of {len(report.rows)} encodes; see the notes", "warning")
-
-
-def _rate(row: CompareRow) -> str:
-    return "" if row.kbps is None else f" at {row.kbps:,.0f} kbit/s"
 
 
 def _series(row: CompareRow, report: ScoreReport, figures: Sequence[FigureColumn]) -> Series:
@@ -236,8 +225,8 @@ def compare_pictures(
             wanted.setdefault(row.name, []).append(frame)
     drawn: dict[str, list[PagePicture]] = {}
     reasons: list[str] = []
-    for row in [row for row in report.ranking if row.name in wanted]:
-        if row.report is None:
+    for row in report.ranking:
+        if row.report is None or row.name not in wanted:
             continue
         also = wanted[row.name]
         most = lowest + len(also) if row is worst else 0  # those that come later may be among the worst

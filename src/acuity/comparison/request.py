@@ -28,7 +28,6 @@ class ComparisonRequest:
     pairs: Sequence[ComparePair]
     scoring: Request = field(default_factory=lambda: Request("", ""))  # whose two videos are not read
     remember: bool = True  # take figures of an earlier run where nothing has changed, and keep those of this
-    cache: str | None = None  # the file that remembers; None: that of the user
 
     def __post_init__(self) -> None:
         if not self.pairs:

@@ -8,6 +8,9 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Final
 
+import numpy as np
+from numpy.typing import NDArray
+
 from acuity.errors import AcuityError, Remedy
 from acuity.report.document import plain
 from acuity.scoring.report import ScoreReport
@@ -52,9 +55,7 @@ class CompareRow:
         """Mean of the first model, or of the first metric if no model was asked for."""
         if self.report is None:
             return None
-        if self.report.models:
-            return self.report.score
-        return next(iter(self.report.metrics.values()), None)
+        return self.report.score if self.report.models else next(iter(self.report.metrics.values()), None)
 
     @property
     def column(self) -> str | None:
@@ -63,6 +64,16 @@ class CompareRow:
         if self.report.models:
             return self.report.scores[0]
         return self.report.headlines[0].key if self.report.headlines else None
+
+    @property
+    def figures(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """The numbers of the frames that have a figure, and these figures, which the score is the mean of."""
+        if self.report is None or self.column is None:
+            return np.empty(0, np.int64), np.empty(0)
+        results = self.report.results
+        values = np.asarray(results.columns[self.column], np.float64)
+        known = np.isfinite(values)
+        return np.asarray(results.frames, np.int64)[known], values[known]
 
     @property
     def notes(self) -> list[Note]:
@@ -94,10 +105,7 @@ class CompareRow:
         """The entry of the pair: plain values, with null for what JSON can't hold."""
         report = self.report
         document: dict[str, Any] = {
-            "name": self.name,
-            "reference": self.reference,
-            "distorted": self.distorted,
-            "encoder": self.encoder,
+            **{name: getattr(self, name) for name in ("name", "reference", "distorted", "encoder")},
             "bytes": self.size,
             "kbps": self.kbps,
             "score": self.score,
@@ -109,8 +117,7 @@ class CompareRow:
         }
         if per_frame and report is not None:
             document["per_frame"] = self.frames_document(report.results.columns)
-        found: dict[str, Any] = plain(document)
-        return found
+        return dict(plain(document))
 
     def frames_document(self, columns: Iterable[str]) -> dict[str, Any]:
         """The figures of all frames in these columns, as far as there are any."""
@@ -118,8 +125,7 @@ class CompareRow:
             return {}
         results = self.report.results
         known = {name: results.columns[name].tolist() for name in columns if name in results.columns}
-        found: dict[str, Any] = plain({"frame": results.frames, **known})
-        return found
+        return dict(plain({"frame": results.frames, **known}))
 
 
 def is_part(scoring: Request) -> bool:

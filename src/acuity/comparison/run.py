@@ -11,6 +11,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
@@ -82,7 +83,7 @@ class Comparison:
         self._news = threading.Event()  # a pair has ended
         self._runs = [PairRun(index, pair) for index, pair in enumerate(request.pairs)]
         self._rows: dict[int, CompareRow] = {}
-        self._memory = ComparisonCache(request.cache) if request.remember else None
+        self._memory = ComparisonCache(cache_path("compare")) if request.remember else None
         self._keys: dict[int, PairKey | None] = {}  # under which rows are remembered
 
     def interrupt(self) -> bool:
@@ -109,7 +110,7 @@ class Comparison:
 
     def _recall(self) -> None:
         """Take what was scored before, and make the keys of the others."""
-        for run in self._runs if self._memory is not None else ():
+        for run in self._runs:
             if self._memory is None or self._stop.is_set():
                 break
             request = self._request.of(run.pair)
@@ -138,19 +139,17 @@ class Comparison:
         row = replace(self._row(run), report=run.report, failure=run.failure)
         self._rows[run.index] = with_rate(row)
         if self._memory is not None and run.report is not None:
-            self._memory.keep(self._keys.get(run.index), run.report)
+            self._memory.put(self._keys.get(run.index), run.report)
         self._news.set()
 
     def _row(self, run: PairRun) -> CompareRow:
         pair = run.pair
         row = CompareRow(pair.name, pair.reference, pair.distorted, pair.encoder, copy=run.copy)
-        try:
+        with suppress(AcuityError, OSError):  # scoring reports what can't be read
             row = replace(row, size=local_size(row.distorted))
             if row.size is not None and (found := _of_packets(row.distorted, self._request.scoring)):
                 count, seconds = found
                 row = replace(row, kbps=count * 8 / seconds / 1000, seconds=seconds)
-        except (AcuityError, OSError):  # scoring reports what can't be read
-            pass
         return row
 
     def _notes(self) -> Iterator[str]:
@@ -167,14 +166,12 @@ class Comparison:
         """Report progress; in the calling thread only."""
         if self._progress is None:
             return
-        known = [run.total for run in self._runs if run.total is not None]
-        total = None
-        if known:
-            expected = max(known)  # of pairs that are still to come
-            total = sum(
-                run.done if run.finished else run.total if run.total is not None else expected
-                for run in self._runs
-            )
+        # As many are expected of pairs that are still to come as of the longest.
+        most = max((run.total for run in self._runs if run.total is not None), default=None)
+        totals = [
+            run.done if run.finished else most if run.total is None else run.total for run in self._runs
+        ]
+        total = None if most is None else sum(filter(None, totals))
         self._progress(sum(run.done for run in self._runs), total, None)
 
 
@@ -194,15 +191,8 @@ class PairKey(NamedTuple):
     same: bool = False  # whether both have the same content, and the same stream is read
 
 
-class ComparisonCache:
+class ComparisonCache(CacheFile):
     """The cache file of comparisons; trouble with it is noted and costs nothing but time."""
-
-    def __init__(self, path: str | None) -> None:
-        self._cache = CacheFile(path or cache_path("compare"))
-
-    @property
-    def notes(self) -> list[str]:
-        return self._cache.notes
 
     def key(self, request: Request) -> PairKey | None:
         """The key of a pair; None for what isn't remembered, or can't be read."""
@@ -213,7 +203,7 @@ class ComparisonCache:
             if len(names) < 2 or None in map(local_size, names):
                 return None
             files = identity(names[0]), identity(names[1])
-            digests = [file_digest(name, self._cache) for name in names]
+            digests = [file_digest(name, self) for name in names]
             about: dict[str, Any] = {
                 "engine": engine_build(),
                 "libraries": _libraries(),
@@ -231,21 +221,15 @@ class ComparisonCache:
         return PairKey(hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest(), files, same)
 
     def find(self, key: PairKey | None, request: Request) -> ScoreReport | None:
-        return None if key is None else self._cache.entry(key.key, partial(unpacked, request))
+        return None if key is None else self.entry(key.key, partial(unpacked, request))
 
-    def keep(self, key: PairKey | None, report: ScoreReport) -> None:
+    def put(self, key: PairKey | None, report: ScoreReport) -> None:
         """Remember a report, if its files are still what they were."""
         if key is None or not can_be_kept(report):
             return
-        try:
-            unchanged = all(identity(about[0]) == about for about in key.files)
-        except OSError:
-            return
-        if unchanged:
-            self._cache.keep(key.key, *packed(report))
-
-    def close(self) -> None:
-        self._cache.close()
+        with suppress(OSError):
+            if all(identity(about[0]) == about for about in key.files):
+                self.keep(key.key, *packed(report))
 
 
 def _asked(request: Request) -> dict[str, Any]:
@@ -257,10 +241,8 @@ def _asked(request: Request) -> dict[str, Any]:
 
 
 def _libraries() -> dict[str, str]:
-    found = {}
-    for name in ("av", "numpy"):
-        try:
+    found = dict.fromkeys(("av", "numpy"), "")
+    for name in found:
+        with suppress(PackageNotFoundError):
             found[name] = version(name)
-        except PackageNotFoundError:
-            found[name] = ""
     return found

@@ -79,33 +79,30 @@ def ranking_table(report: Comparison, standings: Sequence[Standing], pools: Sequ
     """One line for each encode, the best first."""
     score, *others = all_figures(report) or [score_figure(report)]
     low, worst = ("p95", "max") if report.lower_is_better else ("p5", "min")
-    asked = [
-        (f"{method} {score.heading}", score, method) for method in dict.fromkeys(pools) if method != "mean"
-    ]
+    methods = [method for method in dict.fromkeys(pools) if method != "mean"]
+    asked = [(f"{method} {score.heading}", score, method) for method in methods]
     figures = [*asked, *((figure.heading, figure, "mean") for figure in others)]
     titles = ["place", "encode", "encoder", score.heading, "frames", "to best", "95 %", "worst 5 %", "worst"]
     counts = [len(one.row.report.results.frames) for one in standings if one.row.report is not None]
     most = max(counts, default=0)
     lack = any(one < most for one in counts) or any(one.row.partial for one in standings)
-    rows = []
-    for standing in standings:
-        row = standing.row
-        rows.append(
-            [
-                standing.shown_place,
-                row.name,
-                row.encoder or "",
-                _number(row.score, score.decimals) or row.status,
-                _frames(row, most) if lack else "",
-                to_best(standing.to_best, score.decimals),
-                interval(standing.to_best, score.decimals),
-                _number(figure_of(row, score, low), score.decimals),
-                _number(figure_of(row, score, worst), score.decimals),
-                *(_number(figure_of(row, figure, method), figure.decimals) for _, figure, method in figures),
-                "" if row.kbps is None else f"{row.kbps:,.0f}",
-                size_text(row.size),
-            ]
-        )
+    rows = [
+        [
+            standing.shown_place,
+            row.name,
+            row.encoder or "",
+            _number(row.score, score.decimals) or row.status,
+            _frames(row, most) if lack else "",
+            to_best(standing.to_best, score.decimals),
+            interval(standing.to_best, score.decimals),
+            _number(figure_of(row, score, low), score.decimals),
+            _number(figure_of(row, score, worst), score.decimals),
+            *(_number(figure_of(row, figure, method), figure.decimals) for _, figure, method in figures),
+            "" if row.kbps is None else f"{row.kbps:,.0f}",
+            size_text(row.size),
+        ]
+        for standing, row in ((standing, standing.row) for standing in standings)
+    ]
     titles += [*(title for title, _, _ in figures), "kbit/s", "size"]
     numeric = [False, False, False, *[True] * (len(titles) - 3)]
     # What was asked for stays, however narrow the terminal is.
@@ -148,22 +145,20 @@ def interval(found: Difference | None, decimals: int) -> str:
 
 def differences_table(report: Comparison) -> Table:
     score = score_figure(report)
-    rows = []
-    for found in report.analysis.differences:
-        greatest = found.worst[0] if found.worst else None
-        rows.append(
-            [
-                found.a,
-                found.b,
-                f"{found.mean:+z.{score.decimals}f}",
-                interval(found, score.decimals),
-                TIE if found.tie else "",
-                f"{100 * found.better_share:.1f} %",
-                f"{100 * found.worse_share:.1f} %",
-                "" if greatest is None else f"{greatest.difference:+z.{score.decimals}f}",
-                "" if greatest is None else str(greatest.frame),
-            ]
-        )
+    rows = [
+        [
+            found.a,
+            found.b,
+            f"{found.mean:+z.{score.decimals}f}",
+            interval(found, score.decimals),
+            TIE if found.tie else "",
+            f"{100 * found.better_share:.1f} %",
+            f"{100 * found.worse_share:.1f} %",
+            f"{found.worst[0].difference:+z.{score.decimals}f}" if found.worst else "",
+            str(found.worst[0].frame) if found.worst else "",
+        ]
+        for found in report.analysis.differences
+    ]
     titles = ["first", "second", f"{score.heading} difference", "95 %", "verdict", "first better"]
     titles += ["second better", "greatest", "at frame"]
     spare = ("at frame", "greatest", "second better", "first better", "95 %")
@@ -203,10 +198,7 @@ def csv_text(report: Comparison, pools: Sequence[str] = ()) -> str:
         low, high = (None, None) if found is None or found.ci95 is None else found.ci95
         about: dict[str, Any] = {
             "place": standing.place,
-            "name": _harmless(row.name),
-            "reference": _harmless(row.reference),
-            "distorted": _harmless(row.distorted),
-            "encoder": _harmless(row.encoder),
+            **{name: _harmless(getattr(row, name)) for name in ("name", "reference", "distorted", "encoder")},
             "score": row.score if row.ranked else None,
             "to_best": None if found is None else found.mean,
             "to_best_low": low,

@@ -144,40 +144,29 @@ def colours_of(pairing: Pairing) -> PairColours:
     ref, dis = pairing.info_ref, pairing.info_dis
     tags = colour_tags(ref, dis, pairing.matrix, pairing.full_range)
     found: list[Note] = []
-    matrix = tags.matrix or usual_matrix(ref.width, ref.height)
-    if matrix not in WEIGHTS and pairing.format.layout != "400":
-        taken = usual_matrix(ref.width, ref.height)
-        found.append(
-            notes.warning(
-                "picture-matrix",
-                f"the matrix {matrix} can't be shown here, so the colours of the pictures are those of "
-                f"{taken}, which may look wrong; the scores are not affected",
-            )
+    matrix = usual = usual_matrix(ref.width, ref.height)
+    if tags.matrix in WEIGHTS:
+        matrix = tags.matrix
+    elif tags.matrix and pairing.format.layout != "400":
+        text = (
+            f"the matrix {tags.matrix} can't be shown here, so the colours of the pictures are those of "
+            f"{usual}, which may look wrong; the scores are not affected"
         )
-    if matrix not in WEIGHTS:
-        matrix = usual_matrix(ref.width, ref.height)
+        found.append(notes.warning("picture-matrix", text))
     transfer = next((info.transfer for info in (ref, dis) if info.hdr), None)
     if transfer is not None:
-        found.append(
-            notes.info(
-                "tone-mapped",
-                f"the video is HDR ({TONE_MAPS[transfer]}): its pictures are tone-mapped to an SDR screen, "
-                "which shows where the loss is, not the colours of an HDR screen",
-            )
+        text = (
+            f"the video is HDR ({TONE_MAPS[transfer]}): its pictures are tone-mapped to an SDR screen, "
+            "which shows where the loss is, not the colours of an HDR screen"
         )
+        found.append(notes.info("tone-mapped", text))
     aspect = None if abs(pairing.aspect - 1) < 1e-6 else Fraction(pairing.aspect).limit_denominator(1000)
     if aspect is not None:
         shape = f"{aspect.numerator}:{aspect.denominator}"
-        found.append(
-            notes.info(
-                "sample-aspect",
-                f"samples are {shape} (width to height) and pictures keep them as they are, so they look "
-                "narrower or wider than in a player",
-            )
-        )
-    return PairColours(
-        matrix, bool(tags.full_range), transfer, tags.primaries, aspect, tuple(found), ref.centred
-    )
+        text = f"samples are {shape} (width to height) and pictures keep them as they are, so they look "
+        found.append(notes.info("sample-aspect", f"{text}narrower or wider than in a player"))
+    shown = matrix, bool(tags.full_range), transfer, tags.primaries
+    return PairColours(*shown, aspect, tuple(found), ref.centred)
 
 
 def _rows(picture: Picture, top: int, bottom: int) -> Picture:

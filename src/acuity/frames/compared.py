@@ -10,7 +10,7 @@ import os
 import stat
 from collections import deque
 from collections.abc import Callable, Collection, Generator
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import replace
 from typing import Any, Final
 
@@ -97,19 +97,13 @@ def _identity(video: Video) -> FileIdentity:
         raise InputError(f"{again}a reader can't: pass the path of '{video.info.path}'")
     if os.fspath(video) == STDIN:
         raise InputError(f"{again}standard input can't: save the video to a file, and pass that")
-    if _is_pipe(video):
-        raise InputError(
-            f"{again}the pipe '{os.fspath(video)}' can't: save the video to a file, and pass that"
-        )
+    mode = 0
+    with suppress(OSError, ValueError):  # a pattern of images or an address; opening it says what is wrong
+        mode = os.stat(video).st_mode
+    if stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode):
+        name = os.fspath(video)
+        raise InputError(f"{again}the pipe '{name}' can't: save the video to a file, and pass that")
     return file_identity(video)
-
-
-def _is_pipe(path: str | os.PathLike[str]) -> bool:
-    try:
-        mode = os.stat(path).st_mode
-    except (OSError, ValueError):
-        return False  # a pattern of images or an address; opening it says what is wrong with it
-    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
 
 
 def reopen(request: Request, report: ScoreReport) -> Pairing:
@@ -131,7 +125,7 @@ def reopen(request: Request, report: ScoreReport) -> Pairing:
 
 
 def compared_pairs(
-    pairing: Pairing, wanted: Collection[int], passed: Callable[[int], None] | None = None
+    pairing: Pairing, wanted: Collection[int], passed: Callable[[int], None]
 ) -> Generator[ExaminedFrame]:
     """The wanted pairs in order, up to the last of them; `passed` is called with each number that is read."""
     if not wanted:
@@ -155,8 +149,7 @@ def compared_pairs(
                 waiting.append(ExaminedFrame(ref, dis, before, index, frozen_since))
             while waiting and waiting[0].index <= index - _NEIGHBOURS:
                 yield complete(waiting.popleft())
-            if passed is not None:
-                passed(index)
+            passed(index)
             if index == last + _NEIGHBOURS:
                 return
             before = Pair(ref, dis) if index + 1 in wanted else None
@@ -169,10 +162,8 @@ def check_unchanged(request: Request, before: tuple[FileIdentity, ...]) -> None:
     """Raise InputError if a file is not the one that was scored."""
     for video, was, now in zip(request.pair, before, identities(request), strict=True):
         if was != now:
-            raise InputError(
-                f"'{os.fspath(video)}' changed while its frames were scored and drawn"  # type: ignore[arg-type]
-                ": run this again when nothing writes to it"
-            )
+            what = f"'{os.fspath(video)}' changed while its frames were scored and drawn"  # type: ignore[arg-type]
+            raise InputError(f"{what}: run this again when nothing writes to it")
 
 
 def _changed(pairing: Pairing, what: str) -> InputError:

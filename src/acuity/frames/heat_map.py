@@ -90,9 +90,8 @@ def heat_map(ref: Picture, dis: Picture) -> HeatMap:
     structure, brightness = _luma_loss(ref, dis, unit)
     kept = (1 - structure) * (1 - np.minimum(brightness / np.float32(_BRIGHTNESS), 1))
     if len(ref.planes) == 3 == len(dis.planes):
-        kept *= 1 - np.minimum(
-            _colour_distance(ref, dis, unit, (kept.shape[0], kept.shape[1])) / np.float32(_COLOUR), 1
-        )
+        distance = _colour_distance(ref, dis, unit, (kept.shape[0], kept.shape[1]))
+        kept *= 1 - np.minimum(distance / np.float32(_COLOUR), 1)
     return HeatMap(cast("Floats", np.clip(1 - kept, 0, 1).astype(np.float32)), ref.width, ref.height)
 
 

@@ -39,10 +39,8 @@ def check_model_folder(folder: Path) -> None:
     if not isinstance(model, dict) or not isinstance(model.get("type"), str):
         raise NarratorError(f"'{folder / CONFIG}' names no model type: it is no model of ONNX Runtime GenAI")
     if not isinstance(model.get("vision"), dict):
-        raise NarratorError(
-            f"'{folder}' has a model of type {quoted(model['type'])}, which doesn't look at pictures: name a"
-            " vision-language model"
-        )
+        kind = f"a model of type {quoted(model['type'])}, which doesn't look at pictures"
+        raise NarratorError(f"'{folder}' has {kind}: name a vision-language model")
     for name in _files(model):
         path = Path(name)
         if path.is_absolute() or ".." in path.parts:
@@ -74,21 +72,17 @@ def _configuration(folder: Path) -> dict[str, Any]:
 
 def _keys(value: Any) -> Iterator[str]:
     if isinstance(value, Mapping):
-        for key, inner in value.items():
-            yield key
-            yield from _keys(inner)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from _keys(inner)
+        yield from value
+        value = [*value.values()]
+    for inner in value if isinstance(value, list) else ():
+        yield from _keys(inner)
 
 
 def _files(model: Mapping[str, Any]) -> Iterator[str]:
-    for part in _PARTS:
-        about = model.get(part)
+    for about in map(model.get, _PARTS):
         if isinstance(about, Mapping):
-            for key in ("filename", "config_filename", "adapter_filename"):
-                if isinstance(about.get(key), str) and about[key]:
-                    yield about[key]
+            named = map(about.get, ("filename", "config_filename", "adapter_filename"))
+            yield from (name for name in named if isinstance(name, str) and name)
     yield from _OTHERS
 
 
@@ -197,16 +191,14 @@ class Narrator:
             if process.ready(max(limit, 0.0)):
                 return process.message()
         except (EOFError, OSError, ValueError):
-            sentence = f"{self._label} crashed: {process.ending()}"
-            self.close()
-            if self._starts >= _STARTS:
-                raise self._stop(sentence) from None
-            raise NarratorError(sentence) from None
+            crash = self._stop(f"{self._label} crashed: {process.ending()}")
+            if self._starts < _STARTS:
+                self._given_up = None
+            raise crash from None
+        why = f"it took more than {seconds:g} s to {what}"
         if left < seconds:
-            raise self._stop(
-                f"{self._label} was ended because the {self._limits.total:g} s for all pictures are over"
-            )
-        raise self._stop(f"{self._label} was ended because it took more than {seconds:g} s to {what}")
+            why = f"the {self._limits.total:g} s for all pictures are over"
+        raise self._stop(f"{self._label} was ended because {why}")
 
     def _stop(self, sentence: str) -> NarratorError:
         """End the process for good; the error for this picture and all others."""

@@ -44,9 +44,7 @@ def cleaned(said: str) -> str:
     The answer is untrusted: it may repeat text that is in the picture. Reports keep it apart from what was
     measured.
     """
-    text = note(_MARKS.sub(" ", said), _MOST)
-    pieces = _ENDS.split(text)
-    text = " ".join(pieces[:_SENTENCES])
+    text = " ".join(_sentences(said)[:_SENTENCES])
     if len(text) <= MOST_CHARACTERS:
         return text
     return f"{text[: MOST_CHARACTERS - 1].rsplit(' ', 1)[0][: MOST_CHARACTERS - 1]}…"
@@ -54,9 +52,11 @@ def cleaned(said: str) -> str:
 
 def is_enough(said: str) -> bool:
     """Whether more words of the model would be cut off anyway."""
-    return (
-        len(said) > 2 * MOST_CHARACTERS or len(_ENDS.split(note(_MARKS.sub(" ", said), _MOST))) > _SENTENCES
-    )
+    return len(said) > 2 * MOST_CHARACTERS or len(_sentences(said)) > _SENTENCES
+
+
+def _sentences(said: str) -> list[str]:
+    return _ENDS.split(note(_MARKS.sub(" ", said), _MOST))
 
 
 OPENED: Final = b"O"
@@ -75,11 +75,8 @@ _OOM: Final = Path("/proc/self/oom_score_adj")
 
 # How the question to a model of each type refers to its picture. Others have entries in their messages.
 _TAGS: Final = {
-    "phi3v": "<|image_1|>\n",
-    "phi4mm": "<|image_1|>\n",
-    "qwen2_5_vl": "<|vision_start|><|image_pad|><|vision_end|>",
-    "qwen3_vl": "<|vision_start|><|image_pad|><|vision_end|>",
-    "fara": "<|vision_start|><|image_pad|><|vision_end|>",
+    **dict.fromkeys(("phi3v", "phi4mm"), "<|image_1|>\n"),
+    **dict.fromkeys(("qwen2_5_vl", "qwen3_vl", "fara"), "<|vision_start|><|image_pad|><|vision_end|>"),
     "mistral3": "[IMG]",
 }
 
@@ -145,9 +142,8 @@ class _Model:
         return said
 
     def _prompt(self, question: str) -> str:
-        tag = _TAGS.get(self._model.type)
         content: Any = [{"type": "image"}, {"type": "text", "text": question}]
-        if tag is not None:
+        if tag := _TAGS.get(self._model.type):
             content = tag + question
         messages = json.dumps([{"role": "user", "content": content}])
         options = {"template_str": self._template} if self._template else {}

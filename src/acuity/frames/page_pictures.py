@@ -25,7 +25,7 @@ from acuity.frames.heat_map import Drawn, difference_picture
 from acuity.frames.pick import Pick, pick_worst
 from acuity.frames.previews import FrameFiles, compressed, decoded, rgb_samples
 from acuity.frames.report import SCHEMA
-from acuity.frames.request import DEFAULT_APART, MAX_FRAMES, Listener, WorstProgress, nobody
+from acuity.frames.request import DEFAULT_APART, MAX_FRAMES, Listener, WorstProgress
 from acuity.report.page.page_document import PagePicture
 from acuity.report.write import WRITERS, check_output
 from acuity.scoring.report import ScoreReport
@@ -56,11 +56,11 @@ def page_pictures(
     """
     if count == 0 and not also:
         return [], None
-    reason = _without(report)
-    if reason is not None:
+    if reason := _without(report):
         return [], reason
+    tell = progress or (lambda _: None)
     try:
-        return _drawn(request, report, min(count, MAX_FRAMES), also, budget, progress or nobody)
+        return _drawn(request, report, min(count, MAX_FRAMES), also, budget, tell)
     except AcuityError as error:
         return [], f"there are no pictures: {error}"
 
@@ -93,26 +93,18 @@ def _drawn(
     files: dict[int, FrameFiles] = {}
 
     def take(found: Pick, drawn: Drawn, colours: PairColours) -> None:
-        files[found.frame] = compressed(
-            frame_pictures(drawn.reference, drawn.distorted, drawn.heat),
-            share_of(budget, len(frames)),
-            colours.aspect,
-        )
+        shown = frame_pictures(drawn.reference, drawn.distorted, drawn.heat)
+        files[found.frame] = compressed(shown, share_of(budget, len(frames)), colours.aspect)
 
     drawing = Drawing(request, report, list(frames.values()), take, tell)
     drawing.run()
     check_unchanged(request, before)
     width, height = results.width, results.height
-    pictures = [
-        page_picture(
-            found,
-            files[found.frame],
-            drawing.described(found.frame)[0],
-            shares(drawing.where[found.frame].region, width, height),
-        )
+    regions = {frame: shares(where.region, width, height) for frame, where in drawing.where.items()}
+    return [
+        page_picture(found, files[found.frame], drawing.described(found.frame)[0], regions[found.frame])
         for found in picks
-    ]
-    return pictures, None
+    ], None
 
 
 def _apart(report: ScoreReport, count: int) -> float:

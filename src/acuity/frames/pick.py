@@ -85,9 +85,7 @@ def spread(count: int, most: int) -> list[int]:
 _MAY_BE_IDENTICAL: Final = 90.0
 
 
-def differences(
-    request: Request, report: ScoreReport, passed: Callable[[int], None] | None = None
-) -> dict[int, float]:
+def differences(request: Request, report: ScoreReport, passed: Callable[[int], None]) -> dict[int, float]:
     """The difference of each scored pair, by its number: 0 if the pictures are identical.
 
     Reads both videos once. Raises InputError if they aren't those that were scored.
@@ -158,12 +156,8 @@ def _within(
     """The scores, and NaN for frames before `start` and after `end`, in seconds; raises InputError."""
     if start is None and end is None:
         return scores
-    times = [report.time_of(frame) for frame in report.results.frames]
-    known = [
-        frame / FRAMES_A_SECOND if time is None else time
-        for frame, time in zip(report.results.frames, times, strict=True)
-    ]
-    at = np.array(known)
+    times = ((frame, report.time_of(frame)) for frame in report.results.frames)
+    at = np.array([frame / FRAMES_A_SECOND if time is None else time for frame, time in times])
     inside = (at >= (-np.inf if start is None else start)) & (at <= (np.inf if end is None else end))
     if not inside.any():
         first, last = at[0], at[-1]

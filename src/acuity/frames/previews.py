@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import io
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -23,8 +22,7 @@ _LEAST: Final = 16  # pixels across
 _TRIES: Final = 6
 
 
-@dataclass(frozen=True, slots=True)
-class Preview:
+class Preview(NamedTuple):
     """A smaller copy of a picture, as a PNG file."""
 
     data: bytes

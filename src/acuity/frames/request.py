@@ -49,15 +49,9 @@ class WorstRequest:
 
     def to_document(self) -> dict[str, Any]:
         """The request as JSON can hold it; TypeError for readers and loaded models."""
-        return {
-            "scoring": self.scoring.to_document(),
-            "output": os.fspath(self.output),
-            "n": int(self.n),
-            "apart": float(self.apart),
-            "region": self.region,
-            "start": self.start,
-            "end": self.end,
-        }
+        about = {name: getattr(self, name) for name in ("region", "start", "end")}
+        numbers = {"n": int(self.n), "apart": float(self.apart)}
+        return {"scoring": self.scoring.to_document(), "output": os.fspath(self.output), **numbers, **about}
 
     @classmethod
     def from_document(cls, document: dict[str, Any]) -> Self:
@@ -104,7 +98,3 @@ class WorstProgress:
 
 # Called often; what it raises ends the work, and leaves no file.
 Listener: TypeAlias = Callable[[WorstProgress], None]
-
-
-def nobody(_: WorstProgress) -> None:
-    """A listener that does nothing."""

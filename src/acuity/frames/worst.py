@@ -8,6 +8,7 @@ import os
 import shutil
 import tempfile
 import threading
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, Self
@@ -21,7 +22,7 @@ from acuity.frames.heat_map import Drawn
 from acuity.frames.narrator import Narrator
 from acuity.frames.pick import FRAMES_A_SECOND, Pick, pick_worst
 from acuity.frames.report import WorstFrame, WorstReport
-from acuity.frames.request import Listener, WorstProgress, WorstRequest, nobody
+from acuity.frames.request import Listener, WorstProgress, WorstRequest
 from acuity.models.inputs import AnyModel
 from acuity.png import rgb_png
 from acuity.scoring.report import ScoreReport
@@ -46,14 +47,15 @@ class PictureFolder:
         self._names: list[str] = []
 
     def __enter__(self) -> Self:
-        try:
-            missing = [folder for folder in (self.path, *self.path.parents) if not folder.exists()]
-            self.path.mkdir(parents=True, exist_ok=True)
-            self._made = missing[::-1]
-            self._hidden = Path(tempfile.mkdtemp(prefix=".acuity-", suffix=".tmp", dir=self.path))
-        except OSError as error:
-            self.__exit__()
-            raise self._error(error) from error
+        with self._writing():
+            try:
+                missing = [folder for folder in (self.path, *self.path.parents) if not folder.exists()]
+                self.path.mkdir(parents=True, exist_ok=True)
+                self._made = missing[::-1]
+                self._hidden = Path(tempfile.mkdtemp(prefix=".acuity-", suffix=".tmp", dir=self.path))
+            except OSError:
+                self.__exit__()
+                raise
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -75,28 +77,28 @@ class PictureFolder:
 
     def write(self, name: str, data: bytes) -> None:
         """Write a file, which publish() gives its place; raises OutputError."""
-        try:
+        with self._writing():
             self.present(name).write_bytes(data)
-        except OSError as error:
-            raise self._error(error) from error
         self._names.append(name)
 
     def publish(self) -> None:
         """Give the files their places, in the order in which they were written; raises OutputError."""
-        try:
-            for name in self._names:
-                if self.final(name).is_dir():
-                    raise IsADirectoryError(f"{name!r} in it is a folder, so move that away")
+        with self._writing():
+            if name := next((name for name in self._names if self.final(name).is_dir()), None):
+                raise IsADirectoryError(f"{name!r} in it is a folder, so move that away")
             for name in self._names:
                 os.replace(self.present(name), self.final(name))
-        except OSError as error:
-            raise self._error(error) from error
 
-    def _error(self, error: OSError) -> OutputError:
-        reason = error.strerror or str(error)
-        if isinstance(error, FileExistsError | NotADirectoryError):
-            reason = "it, or a part of its path, is a file, so name a folder"
-        return OutputError(f"pictures could not be written to the folder {str(self.path)!r}: {reason}")
+    @contextlib.contextmanager
+    def _writing(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            reason = error.strerror or str(error)
+            if isinstance(error, FileExistsError | NotADirectoryError):
+                reason = "it, or a part of its path, is a file, so name a folder"
+            said = f"pictures could not be written to the folder {str(self.path)!r}: {reason}"
+            raise OutputError(said) from error
 
 
 SHEET: Final = "contact_sheet.png"
@@ -143,13 +145,9 @@ class PictureFiles:
         ref, dis = (os.path.basename(report.input[side]["path"]) for side in ("reference", "distorted"))
         size = f"{report.results.width}x{report.results.height}"
         shown = f"{width}x{height} of {size}, where the loss is greatest" if self.request.region else size
-        return ContactSheet(
-            count,
-            width,
-            height,
-            f"{'The worst frame' if count == 1 else f'{count} worst frames'} of {dis}",
-            f"{report.model}, mean {report.score:.2f}; {shown}; reference {ref}",
-        )
+        title = f"{'The worst frame' if count == 1 else f'{count} worst frames'} of {dis}"
+        subtitle = f"{report.model}, mean {report.score:.2f}; {shown}; reference {ref}"
+        return ContactSheet(count, width, height, title, subtitle)
 
 
 def _names(frame: int) -> dict[str, str]:
@@ -159,13 +157,9 @@ def _names(frame: int) -> dict[str, str]:
 
 def _line(frame: WorstFrame, request: WorstRequest) -> str:
     """`frame 123   0:04.920   score 38.40`, and the place of the region if that is all that is shown."""
-    parts = [f"frame {frame.index}"]
-    if frame.time is not None:
-        parts.append(clock(frame.time, 3))
-    parts.append(f"score {frame.score:.2f}")
-    if request.region:
-        parts.append(f"at {frame.region.x},{frame.region.y}")
-    return "   ".join(parts)
+    time = "" if frame.time is None else clock(frame.time, 3)
+    place = f"at {frame.region.x},{frame.region.y}" if request.region else ""
+    return "   ".join(filter(None, (f"frame {frame.index}", time, f"score {frame.score:.2f}", place)))
 
 
 _EVERY: Final = 0.1  # seconds between two reports of progress while scoring
@@ -189,7 +183,7 @@ def find_worst(
     if not scoring.predict:
         raise InputError("without a score no frame is the worst: leave out ", to_set("predict", False))
     before = identities(scoring, scored)
-    tell = progress or nobody
+    tell = progress or (lambda _: None)
     with PictureFolder(request.output) as folder:
         report = scored or _scored(scoring, tell, request.start)
         picks, about = pick_worst(
@@ -220,9 +214,8 @@ def _check_start(start: float | None, pairing: Source) -> None:
     length, timeline = pairing.length, pairing.timeline
     if start is None or length is None or timeline.varies:
         return
-    end = timeline.at(length)
-    end = length / FRAMES_A_SECOND if end is None else end
-    if start >= end:
+    known = timeline.at(length)
+    if start >= (end := length / FRAMES_A_SECOND if known is None else known):
         raise InputError(to_set("start", f"{start:g}"), f" can't be: what is compared ends at {end:g} s")
 
 

@@ -58,5 +58,4 @@ def is_small_fraction(values: NDArray[np.float64]) -> NDArray[np.bool_]:
         scaled = fraction.copy()
         for _ in range(6):
             scaled *= 10.0
-    small: NDArray[np.bool_] = (fraction != 0.0) & (scaled < 1.0) & (magnitude < _INT_LIMIT)
-    return small
+    return np.asarray((fraction != 0.0) & (scaled < 1.0) & (magnitude < _INT_LIMIT))

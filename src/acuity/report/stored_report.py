@@ -37,13 +37,10 @@ class StoredReport:
     @classmethod
     def from_document(cls, document: Mapping[str, Any]) -> StoredReport:
         """The report in libvmaf's JSON layout; raises InputError."""
-        rows = document.get("frames", ())
-        numbers, figures = from_rows(rows)
         parameters = document.get("params")
         parameters = parameters if isinstance(parameters, Mapping) else {}
         return cls(
-            numbers,
-            figures,
+            *from_rows(document.get("frames", ())),
             aggregate=finite_figures(document.get("aggregate_metrics")),
             width=_side(parameters, "Width"),
             height=_side(parameters, "Height"),

@@ -46,22 +46,14 @@ class Table(NamedTuple):
 
     def _lines(self, indent: str) -> list[str]:
         everything = [self.titles, *self.rows]
-        widths = [max(len(row[column]) for row in everything) for column in range(len(self.titles))]
-        return [
-            indent
-            + "  ".join(
-                f"{cell:>{width}}" if right else f"{cell:{width}}"
-                for cell, width, right in zip(row, widths, self.numeric, strict=True)
-            ).rstrip()
-            for row in everything
-        ]
+        widths = [max(map(len, column)) for column in zip(*everything, strict=True)]
+        forms = [f"{'>' if right else '<'}{width}" for width, right in zip(widths, self.numeric, strict=True)]
+        return [indent + "  ".join(map(format, row, forms)).rstrip() for row in everything]
 
     def markdown(self) -> list[str]:
         rule = f"|{'|'.join('---:' if right else '---' for right in self.numeric)}|"
-        first, *others = [
-            "| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |"
-            for row in (self.titles, *self.rows)
-        ]
+        escaped = ([cell.replace("|", "\\|") for cell in row] for row in (self.titles, *self.rows))
+        first, *others = (f"| {' | '.join(row)} |" for row in escaped)
         return [first, rule, *others]
 
 

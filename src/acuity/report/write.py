@@ -63,13 +63,10 @@ def render_report(
 
     The pieces of a PNG are bytes, and only write_report() takes them.
     """
-    return (_as_text(piece, format) for piece in _pieces(results, format, precision, extra, version))
-
-
-def _as_text(piece: Piece, format: str) -> str:
-    if isinstance(piece, bytes):
-        raise OutputError(f"the report format {format!r} is no text: write it to a file")
-    return piece
+    for piece in _pieces(results, format, precision, extra, version):
+        if isinstance(piece, bytes):
+            raise OutputError(f"the report format {format!r} is no text: write it to a file")
+        yield piece
 
 
 def _pieces(
@@ -160,7 +157,10 @@ def check_output(path: str | os.PathLike[str], what: str = "report") -> None:
     """Raise now what write_report would raise later, as far as it can be known: call it before long work."""
     target = os.fspath(path)
     if target in _STDOUT:
-        _check_stdout()
+        import fcntl  # commands only: a library's caller writes files
+
+        if fcntl.fcntl(1, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDONLY:
+            raise OutputError("the output could not be written: standard output is closed")
         return
     try:
         if not _is_special(target):
@@ -168,14 +168,6 @@ def check_output(path: str | os.PathLike[str], what: str = "report") -> None:
                 pass
     except OSError as error:
         raise _output_error(target, error, what) from error
-
-
-def _check_stdout() -> None:
-    """Raise OutputError if standard output was closed when the command started."""
-    import fcntl  # commands only: a library's caller writes files
-
-    if fcntl.fcntl(1, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDONLY:
-        raise OutputError("the output could not be written: standard output is closed")
 
 
 @contextlib.contextmanager

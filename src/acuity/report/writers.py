@@ -29,11 +29,6 @@ class RowStyle(NamedTuple):
     absent: str | None = None  # printed for a missing figure; None leaves it out
     not_finite: str | None = None  # printed for a figure that isn't finite; None: as C prints it
 
-    def pieces(self, name: str) -> tuple[str, str]:
-        """The text before and after the value of a column."""
-        before, after = self.cell.replace("{name}", name).split("{value}")
-        return before, after
-
 
 def format_rows(source: ReportSource, precision: Precision, style: RowStyle) -> Iterator[tuple[int, str]]:
     """The number and the formatted figures of every frame that has any, in order."""
@@ -41,11 +36,11 @@ def format_rows(source: ReportSource, precision: Precision, style: RowStyle) -> 
     if not names:
         return
     table = [np.asarray(source.columns[name], np.float64) for name in names]
-    pieces = [style.pieces(name) for name in names]
+    parted = (style.cell.replace("{name}", name).partition("{value}") for name in names)
+    pieces = [(before, after) for before, _, after in parted]  # of the value of each column
     undefined: Mapping[str, NDArray[np.bool_]] = getattr(source, "undefined", {})
-    template = style.separator.join(
-        _literal(before) + precision.usual + _literal(after) for before, after in pieces
-    )
+    literal = ((before.replace("%", "%%"), after.replace("%", "%%")) for before, after in pieces)
+    template = style.separator.join(before + precision.usual + after for before, after in literal)
     for start in range(0, len(source.frames), _CHUNK_ROWS):
         chunk = np.column_stack([column[start : start + _CHUNK_ROWS] for column in table])
         odd = ~np.isfinite(chunk)
@@ -79,10 +74,6 @@ def _format_odd_row(
         text = precision.format(value) if finite or style.not_finite is None else style.not_finite
         cells.append(before + text + after)
     return style.separator.join(cells)
-
-
-def _literal(text: str) -> str:
-    return text.replace("%", "%%")
 
 
 _CSV = RowStyle(cell="{value},", absent="")
@@ -122,12 +113,12 @@ def write_json(source: ReportSource, precision: Precision, version: str, extra: 
         yield f'      "metrics": {{\n{figures}\n      }}\n    }}'
         separator = ",\n"
     yield "\n  ],\n"
-    yield from _pooled(source, precision)
-    yield '  "aggregate_metrics": {'
-    yield ",".join(
-        f"\n    {_quote(name)}: {_number(value, precision)}" for name, value in source.aggregate.items()
+    pooled = (
+        f"\n    {_quote(name)}: {{{_entries(methods, precision, 6)}\n    }}"
+        for name, methods in source.pooled().items()
     )
-    yield "\n  }"
+    yield f'  "pooled_metrics": {{{",".join(pooled)}\n  }},\n'
+    yield f'  "aggregate_metrics": {{{_entries(source.aggregate, precision, 4)}\n  }}'
     for key, value in extra.items():
         text = json.dumps(plain(value), indent=2, ensure_ascii=False, default=str).replace("\n", "\n  ")
         yield f",\n  {_quote(key)}: {text}"
@@ -149,18 +140,10 @@ def report_rows(source: ReportSource, precision: Precision) -> Iterator[dict[str
         yield {"frameNum": number, "metrics": json.loads(f"{{{figures}}}")}
 
 
-def _pooled(source: ReportSource, precision: Precision) -> Iterator[str]:
-    yield '  "pooled_metrics": {'
-    separator = "\n"
-    for name, methods in source.pooled().items():
-        lines = (f'\n      "{method}": {_number(value, precision)}' for method, value in methods.items())
-        yield f"{separator}    {_quote(name)}: {{{','.join(lines)}\n    }}"
-        separator = ",\n"
-    yield "\n  },\n"
-
-
-def _number(value: float, precision: Precision) -> str:
-    return precision.format(value) if math.isfinite(value) else "null"
+def _entries(figures: Mapping[str, float], precision: Precision, indent: int) -> str:
+    """Figures by name as lines of an object; null for those that aren't finite."""
+    texts = {name: precision.format(v) if math.isfinite(v) else "null" for name, v in figures.items()}
+    return ",".join(f"\n{' ' * indent}{_quote(name)}: {text}" for name, text in texts.items())
 
 
 def _quote(text: str) -> str:
@@ -193,8 +176,7 @@ def write_xml(source: ReportSource, precision: Precision, version: str, extra: E
 def _about(about: Mapping[str, object], extra: Mapping[str, object]) -> Iterator[str]:
     """The element `acuity`: the version, notes, the tiny model, and whether it is partial or was steered."""
     opening = f'  <acuity version="{_escape(str(about.get("version", "")))}"'
-    if extra.get("no_reference"):
-        opening += ' no_reference="true"'
+    opening += ' no_reference="true"' if extra.get("no_reference") else ""
     elements = list(_elements(about, extra))
     yield f"{opening}>\n" if elements else f"{opening} />\n"
     yield from elements

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Iterator
 from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -49,9 +50,7 @@ class Clip:
     @property
     def frames(self) -> int | None:
         """The number of frames; for a whole container, what it claims."""
-        if self.parts is None:
-            return self.info.frames
-        return sum(part.end - part.start for part in self.parts)
+        return self.info.frames if self.parts is None else sum(end - start for start, end in self.parts)
 
     @property
     def seconds(self) -> float | None:
@@ -134,12 +133,10 @@ class ClipReader(BaseReader):
         super().__init__()
         self.notes = video.notes
         self._video = video
-        self._parts = clip.parts
         self._rate = clip.rate
         self._turn = Turn(video.info.rotation) if video.info.rotation else None
         self.times = Times(clip.rate, variable=video.info.variable_rate)
-        self._part = -1
-        self._left = 0  # frames of the part under way
+        self._pictures = iter(video) if clip.parts is None else self._selected(clip.parts)
         self._next = 0
         self.info = replace(
             upright(video.info),
@@ -151,25 +148,24 @@ class ClipReader(BaseReader):
         )
 
     def read(self) -> Picture | None:
-        if self._parts is not None and not self._left:
-            self._part += 1
-            if self._part == len(self._parts):
-                self._part -= 1
-                return None
-            start, end = self._parts[self._part]
-            self._video.seek(start)
-            self._left = end - start
-        picture = self._video.read()
+        picture = next(self._pictures, None)
         if picture is None:
-            if self._parts is not None:
-                raise NoFramesError(f"'{self.info.path}' ends before frame {self._parts[self._part].end - 1}")
             return None
-        self._left -= self._parts is not None
         self.times.note(picture.pts)
         if self._turn is not None:
             picture = self._turn(picture)
         picture.pts = float(self._next / self._rate)
         self._next += 1
+        return picture
+
+    def _selected(self, parts: tuple[Part, ...]) -> Iterator[Picture]:
+        for part in parts:
+            self._video.seek(part.start)
+            yield from (self._there(part) for _ in range(*part))
+
+    def _there(self, part: Part) -> Picture:
+        if (picture := self._video.read()) is None:
+            raise NoFramesError(f"'{self.info.path}' ends before frame {part.end - 1}")
         return picture
 
     def prepare(self, *, chroma: bool = False, rgb: RgbTarget | None = None) -> None:
@@ -220,21 +216,18 @@ def _averaged(info: VideoInfo, stream: int | None) -> VideoInfo:
     from acuity.video.readers.decoder import Decoder
     from acuity.video.source import open_source
 
-    count, first, last = 0, None, None
+    shown: list[tuple[int, int]] = []  # when packets begin and end
     with closing(Decoder(open_source(info.path), stream=stream)) as decoder:
         base = decoder.stream.time_base
         with suppress(InputError):  # damage is reported when frames are decoded
             for packet in decoder.demux():
-                if packet.pts is None or not packet.size or packet.is_discard:
-                    continue
-                count += 1
-                end = packet.pts + (packet.duration or 0)
-                first = packet.pts if first is None else min(first, packet.pts)
-                last = end if last is None else max(last, end)
-    if base is None or first is None or last is None or last <= first:
+                if packet.pts is not None and packet.size and not packet.is_discard:
+                    shown.append((packet.pts, packet.pts + (packet.duration or 0)))
+    lasts = max(end for _, end in shown) - min(start for start, _ in shown) if shown else 0
+    if base is None or lasts <= 0:
         return info
-    rate = (count / ((last - first) * base)).limit_denominator(_RATE_DIGITS)
-    return replace(info, rate=rate, frames=count) if rate > 0 else info
+    rate = (len(shown) / (lasts * base)).limit_denominator(_RATE_DIGITS)
+    return replace(info, rate=rate, frames=len(shown)) if rate > 0 else info
 
 
 def upright(info: VideoInfo) -> VideoInfo:
@@ -248,7 +241,4 @@ def upright(info: VideoInfo) -> VideoInfo:
 def _folder_digest(path: str) -> str:
     from acuity.video.readers.image_names import find_images
 
-    digest = hashlib.sha256()
-    for image in find_images(path).paths:
-        digest.update(file_digest(image).encode())
-    return digest.hexdigest()
+    return hashlib.sha256("".join(map(file_digest, find_images(path).paths)).encode()).hexdigest()

@@ -15,11 +15,7 @@ from acuity.scoring.metrics import METRICS
 from acuity.scoring.request import frame_rate
 from acuity.scoring.setting import SettingsRecord, setting
 from acuity.tune.encoders import encoder_of, find_encoder
-from acuity.tune.values import (
-    as_whole,
-    numbers,
-    option_pair,
-)
+from acuity.tune.values import as_whole, numbers, option_pair
 from acuity.video.display import DISPLAYS
 from acuity.video.picture import split_format
 
@@ -130,13 +126,11 @@ class TuneRequest(SettingsRecord):
             raise TuneError(to_set("crf_step", f"{self.crf_step:g}"), " should be 0.25, 0.5 or 1")
         self.scoring()
         for name in self.encoder_names():
-            if (entry := encoder_of(name)) is not None:
-                entry.preset(self.preset)
-                self.stepped(entry)
-                if (made := self.video_file()) is not None:
-                    entry.format_of(made)
-            else:
-                find_encoder(name)  # raises an error that lists the encoders there are
+            entry = encoder_of(name) or find_encoder(name)  # which lists the encoders there are
+            entry.preset(self.preset)
+            self.stepped(entry)
+            if (made := self.video_file()) is not None:
+                entry.format_of(made)
 
     def stepped(self, encoder: Encoder) -> Encoder:
         swept = getattr(self, "crf_sweep", None)
@@ -194,12 +188,8 @@ class TuneRequest(SettingsRecord):
         from acuity.tune.points.point import PointScoring
 
         if self.neg and self.vmaf_model != "auto":
-            raise TuneError(
-                to_set("neg", True),
-                " is a model of its own, and ",
-                to_give("vmaf_model", verb="another is named with"),
-                ": leave one of them out",
-            )
+            other = to_give("vmaf_model", verb="another is named with"), ": leave one of them out"
+            raise TuneError(to_set("neg", True), " is a model of its own, and ", *other)
         return PointScoring(
             model="version=vmaf_v0.6.1neg" if self.neg else self.vmaf_model,
             metrics=() if self.metric == "vmaf" else (self.metric,),
@@ -216,12 +206,10 @@ class TuneRequest(SettingsRecord):
             raise TuneError(to_give(*given[:2], verb="there are two targets, by"), ": leave one of them out")
 
     def figure(self) -> float:
-        value: float | None = getattr(self, "target", None)
-        if self.metric != "vmaf" and value is None:
+        given: list[float | None] = [getattr(self, name, None) for name in ("target", "target_vmaf")]
+        if self.metric != "vmaf" and given[0] is None:
             raise TuneError(f"the target of {self.metric} is missing: ", to_give("target"))
-        if value is None:
-            value = getattr(self, "target_vmaf", None)
-        return DEFAULT_TARGET if value is None else value
+        return next((value for value in given if value is not None), DEFAULT_TARGET)
 
     def target_at(self, value: float) -> Target:
         from acuity.tune.search.target import Target

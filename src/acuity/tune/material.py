@@ -9,7 +9,6 @@ from acuity.errors import TuneError, to_give
 from acuity.tune.clip import Clip
 from acuity.tune.points.point import Point
 from acuity.tune.points.workbench import Workbench
-from acuity.tune.progress import Stopped
 from acuity.tune.request import TuneRequest
 from acuity.tune.search.target import Target
 from acuity.tune.shots.detect import Detection, known_shots
@@ -45,13 +44,10 @@ class Material:
 
     def notes(self, point: Point, target: Target) -> list[str]:
         said = part_notes(self.whole)
-        if self.sample is None:
-            return said
-        return [
-            *said,
-            self.sample.note(self._score(point, target)),
-            self.sample.note(self.sample.bitrate_kbps(point), "kbit/s", 0),
-        ]
+        if self.sample is not None:
+            said.append(self.sample.note(self._score(point, target)))
+            said.append(self.sample.note(self.sample.bitrate_kbps(point), "kbit/s", 0))
+        return said
 
     def _score(self, point: Point, target: Target) -> Any:
         assert self.sample is not None
@@ -90,13 +86,6 @@ def material(request: TuneRequest, bench: Workbench) -> Material:
         return Material(whole, whole, None)
     if request.subsample > 1:
         raise TuneError(to_give("sample", "subsample", verb="choose one of"), ": both leave frames out")
-
-    def looked(done: int, total: int | None) -> None:
-        if bench.stopped:
-            raise Stopped
-
-    shots = known_shots(bench.cache, whole, Detection(), progress=looked)
+    shots = known_shots(bench.cache, whole, Detection(), progress=bench.check)
     found = sample(shots, whole.rate, request.sample)
-    if found.whole:
-        return Material(whole, whole, None)
-    return Material(found.of(whole), whole, found)
+    return Material(found.of(whole), whole, None if found.whole else found)

@@ -64,8 +64,7 @@ class Tally:
         self._listener = listener
         self._planned = 0
         self._best: str | None = None
-        self._under_way: dict[int, tuple[str, int, int | None]] = {}  # number: title, frames, total
-        self._begun = 0
+        self._under_way: dict[object, tuple[str, int, int | None]] = {}  # title, frames, total
         self._frames = 0  # of encodes that have ended
         self._longest = 0  # frames of an encode
         self._busy = 0.0  # seconds with an encode under way, up to `_since`
@@ -98,34 +97,31 @@ class Tally:
     @contextmanager
     def encode(self, title: str) -> Iterator[Callable[[int, int | None], None]]:
         """Count an encode for the `with` block; its function takes the frames done and their total."""
+        key = object()
         with self._lock:
-            self._begun += 1
-            number = self._begun
             if not self._under_way:
                 self._since = time.monotonic()
-            self._under_way[number] = (title, 0, None)
+            self._under_way[key] = (title, 0, None)
             self._tell(title)
 
         def frames(count: int, total: int | None) -> None:
             with self._lock:
-                self._under_way[number] = (title, count, total)
+                self._under_way[key] = (title, count, total)
                 if count == total or time.monotonic() - self._last_call >= _EVERY:
                     self._tell(title)
 
-        finished = False
         try:
             yield frames
-            finished = True
         finally:
             with self._lock:
-                _, count, _ = self._under_way.pop(number)
+                _, count, _ = self._under_way.pop(key)
                 self._frames += count
                 self._longest = max(self._longest, count)
                 if not self._under_way:
                     self._busy += time.monotonic() - self._since
-                if finished:
-                    self.made += 1
-                    self._tell(title)
+        with self._lock:
+            self.made += 1
+            self._tell(title)
 
     def _tell(self, title: str) -> None:
         if self._listener is None:

@@ -94,12 +94,8 @@ class CompareRequest(TuneRequest):
 
     def sweep(self) -> list[float]:
         if not self.crf_sweep:
-            raise TuneError(
-                to_set("no_bisect", True),
-                " needs the values to encode with: ",
-                to_give("crf_sweep"),
-                ", as 20,25,30,35",
-            )
+            needed = to_give("crf_sweep"), ", as 20,25,30,35"
+            raise TuneError(to_set("no_bisect", True), " needs the values to encode with: ", *needed)
         return qualities(self.crf_sweep)
 
     def check(self) -> None:
@@ -110,12 +106,8 @@ class CompareRequest(TuneRequest):
             return
         self.targets()
         if self.crf_sweep is not None:
-            raise TuneError(
-                to_give("crf_sweep", verb="the values of"),
-                " are for a sweep: pass ",
-                to_set("no_bisect", True),
-                " too",
-            )
+            sweep = " are for a sweep: pass ", to_set("no_bisect", True), " too"
+            raise TuneError(to_give("crf_sweep", verb="the values of"), *sweep)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple, cast
 
 from acuity.devices import open_backend
@@ -12,6 +11,7 @@ from acuity.tune.encoders.encoding import end_idle_processes
 from acuity.tune.encoders.output import check_video_file
 from acuity.tune.ladder.ladder import build_ladder
 from acuity.tune.ladder.package import check_folder, check_rate, package_ladder
+from acuity.tune.ladder.playlists import dash, hls_multivariant
 from acuity.tune.ladder.rungs import RungChoice
 from acuity.tune.material import material
 from acuity.tune.points.point import Cache, default_path
@@ -33,26 +33,20 @@ def run(request: TuneRequest, *, listener: Listener | None = None) -> Document:
     """Carry out a request; the encodes that run are stopped at the end, come what may."""
     request.check()
     open_backend(request.backend, device=request.device)  # before the first encode: raises BackendError
-    with _workbench(request, listener) as bench:
+    cache = Cache(None if request.no_cache else default_path())
+    cores = 1 if request.no_parallel else None
+    bench = Workbench(request.scoring(), cache=cache, listener=listener, cores=cores)
+    try:
         return _command(request).answer(request, bench)
+    finally:
+        bench.stop()
+        cache.close()
+        end_idle_processes()  # or they stay, ended but not reaped, until the next run
 
 
 def run_for_tool(request: TuneRequest, *, listener: Listener | None = None) -> Document:
     """Carry out a request; the document as a tool answers it."""
     return _command(request).brief(request, run(request, listener=listener))
-
-
-@contextmanager
-def _workbench(request: TuneRequest, listener: Listener | None) -> Iterator[Workbench]:
-    cache = Cache(None if request.no_cache else default_path())
-    cores = 1 if request.no_parallel else None
-    bench = Workbench(request.scoring(), cache=cache, listener=listener, cores=cores)
-    try:
-        yield bench
-    finally:
-        bench.stop()
-        cache.close()
-        end_idle_processes()  # or they stay, ended but not reaped, until the next run
 
 
 def _per_shot(request: PerShotRequest, bench: Workbench) -> Document:
@@ -62,7 +56,6 @@ def _per_shot(request: PerShotRequest, bench: Workbench) -> Document:
     encoder = request.stepped(find_encoder(request.encoder))
     if request.output is not None:
         check_video_file(request.output, clip, encoder, overwrite=request.overwrite)
-    budget = request.target_bitrate
     threshold = THRESHOLD if request.scene_threshold is None else request.scene_threshold
     least = max(1, round(request.min_shot_duration * clip.rate))
     plan = plan_per_shot(
@@ -70,8 +63,8 @@ def _per_shot(request: PerShotRequest, bench: Workbench) -> Document:
         clip,
         request.settings(encoder),
         target=request.the_target(),
-        bitrate_kbps=budget,
-        division=None if budget else cast("Division", request.allocation),
+        bitrate_kbps=request.target_bitrate,
+        division=cast("Division", request.allocation),
         detection=Detection(threshold, least, request.max_shot_duration),
         quality_range=request.quality_range(encoder),
         max_encodes=request.max_iterations,
@@ -117,7 +110,7 @@ def _ladder(request: LadderRequest, bench: Workbench) -> Document:
         found["package"] = made.document()
         found["notes"] += made.notes
     if request.format != "json":
-        found["playlist"] = ladder.hls() if request.format == "hls" else ladder.dash()
+        found["playlist"] = {"hls": hls_multivariant, "dash": dash}[request.format](ladder.variants)
     return found
 
 

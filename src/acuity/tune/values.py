@@ -33,11 +33,8 @@ def numbers(text: str, what: str) -> list[float]:
             if not math.isfinite(found[-1]):
                 raise ValueError
         except ValueError:
-            raise TuneError(
-                f"'{shortened(part)}' is no number: ",
-                to_give(what, verb="give numbers with"),
-                ", as 95,90,85",
-            ) from None
+            remedy = to_give(what, verb="give numbers with"), ", as 95,90,85"
+            raise TuneError(f"'{shortened(part)}' is no number: ", *remedy) from None
     return list(dict.fromkeys(found))
 
 

@@ -26,7 +26,6 @@ from acuity.report.page.page_document import (
 from acuity.report.tables import Table
 
 HOSTILE = "<script>window.stopped = ['ran']</script><img src=x onerror=alert(1)>.mp4"
-FILM = 170_000
 _FEATURES = ("adm2", "vif_scale0", "vif_scale1", "vif_scale2", "vif_scale3", "motion2")
 
 
@@ -38,10 +37,7 @@ def curve(rows: int, seed: int, middle: float = 78.0) -> NDArray[np.float64]:
     wander = steps - np.interp(np.arange(rows), np.arange(0, rows, period), steps[::period])
     drops = np.where(random.random(rows) < 0.01, random.uniform(8, 30, rows), 0)
     slow = 8 * np.sin(np.arange(rows) / max(20, rows / 9))
-    values: NDArray[np.float64] = np.clip(
-        middle + slow + wander + random.normal(0, 0.8, rows) - drops, 5, 100
-    )
-    return values
+    return np.clip(middle + slow + wander + random.normal(0, 0.8, rows) - drops, 5, 100)
 
 
 def figures(values: NDArray[np.float64]) -> list[tuple[str, str]]:
@@ -87,13 +83,10 @@ def picture_url(width: int, height: int, seed: int, kind: str) -> str:
 def worst_pictures(values: NDArray[np.float64], rate: float, many: int = 6) -> list[PagePicture]:
     found = []
     for number, frame in enumerate(np.argsort(values)[:many].tolist()):
-        made = {
-            k: picture_url(640, 360, number % 2, k) for k in ("reference", "distorted", "difference", "heat")
-        }
-        text = "most of the loss is at the right, above the middle"
-        region = (0.6, 0.2, 0.3, 0.4)
-        score = float(values[frame])
-        found.append(PagePicture(frame, score, text, 640, 360, **made, time=frame / rate, region=region))
+        kinds = ("reference", "distorted", "difference", "heat")
+        urls = (picture_url(640, 360, number % 2, kind) for kind in kinds)
+        about = frame, float(values[frame]), "most of the loss is at the right, above the middle", 640, 360
+        found.append(PagePicture(*about, *urls, time=frame / rate, region=(0.6, 0.2, 0.3, 0.4)))
     return found
 
 
@@ -101,13 +94,8 @@ def score_fixture(rows: int = 600, *, name: str = "encoded.mp4", pictures: int =
     made = columns(rows, 3)
     score = made[0].values
     times = np.round(np.arange(rows) / 30, 6)
-    events = [
-        PageEvent(rows // 3, "model vmaf_v0.6.1neg from here on"),
-        PageEvent(rows // 2, "2 frames missing"),
-    ]
-    command = (
-        "acuity score encoded.mp4 --reference original.mkv --model vmaf_v0.6.1 --pictures 6 -o report.html"
-    )
+    swap = PageEvent(rows // 3, "model vmaf_v0.6.1neg from here on")
+    events = [swap, PageEvent(rows // 2, "2 frames missing")]
     return Page(
         "score",
         name,
@@ -129,7 +117,7 @@ def score_fixture(rows: int = 600, *, name: str = "encoded.mp4", pictures: int =
         facts=[
             ("reference", "original.mkv, 640x360, yuv420p, 30 frames per second"),
             ("distorted", f"{name}, 640x360, yuv420p"),
-            ("command", command),
+            ("command", "acuity score encoded.mp4 --reference original.mkv --pictures 6 -o report.html"),
             ("version", "acuity 0.9"),
         ],
     )
@@ -141,28 +129,22 @@ def compare_fixture(names: Sequence[str] = ("x264_24.mp4", "x265_26.mp4", "svt_a
         Series(name, np.arange(rows), columns(rows, 10 + number, 74 + 5 * number), np.arange(rows) / 25)
         for number, name in enumerate(names)
     ]
+
+    def point(step: int, size: float, lost: float) -> RatePoint:
+        score = 100 - 30 / (1.6**step) - lost
+        return RatePoint(400 * 1.7**step * size, score, f"crf {36 - 4 * step}", step == 2)
+
     rates = [
-        Rates(
-            encoder,
-            [
-                RatePoint(
-                    400 * 1.7**step * size, 100 - 30 / (1.6**step) - lost, f"crf {36 - 4 * step}", step == 2
-                )
-                for step in range(5)
-            ],
-        )
+        Rates(encoder, [point(step, size, lost) for step in range(5)])
         for encoder, size, lost in (("x264", 1.0, 4.0), ("x265", 0.8, 3.0), ("svt-av1", 0.7, 2.5))
     ]
+    means = [f"{one.columns[0].values.mean():.2f}" for one in series]
     rows_text = [
-        [
-            name,
-            f"{one.columns[0].values.mean():.2f}",
-            f"{1800 - 333.5 * number:,.1f}",
-            "" if number else "remembered",
-        ]
-        for number, (name, one) in enumerate(zip(names, series, strict=True))
+        [name, mean, f"{1800 - 333.5 * number:,.1f}", "" if number else "remembered"]
+        for number, (name, mean) in enumerate(zip(names, means, strict=True))
     ]
     rows_text.append(["broken.mp4", "", "", "moov atom not found in broken.mp4; give a complete file"])
+    ranking = Table(["name", "VMAF", "kbit/s", "remark"], rows_text, [False, True, True, False])
     return Page(
         "compare",
         f"{len(names)} encodes of original.mkv",
@@ -175,17 +157,9 @@ def compare_fixture(names: Sequence[str] = ("x264_24.mp4", "x265_26.mp4", "svt_a
         no_pictures=None,
         rates=rates,
         targets=[90.0],
-        tables=[
-            ("Ranking", Table(["name", "VMAF", "kbit/s", "remark"], rows_text, [False, True, True, False]))
-        ],
-        facts=[
-            ("command", "acuity compare original.mkv x264_24.mp4 x265_26.mp4 svt_av1_32.mp4 -o compare.html")
-        ],
+        tables=[("Ranking", ranking)],
+        facts=[("command", "acuity compare original.mkv x264_24.mp4 x265_26.mp4 -o compare.html")],
     )
-
-
-def film_fixture(rows: int = FILM) -> Page:
-    return score_fixture(rows, name="film.mkv", pictures=0)
 
 
 def written(page: Page, folder: Path, name: str = "page.html") -> str:

@@ -28,9 +28,7 @@ def _awkward(seed: int) -> np.ndarray:
         lambda: random_number.randrange(-4000, 4000) / 2 / 10 ** random_number.choice(DIGITS),
         lambda: random_number.randrange(10) + 0.005,
         lambda: struct.unpack("d", random_number.randbytes(8))[0],
-        lambda: random_number.choice(
-            (math.nan, math.inf, -math.inf, 0.0, -0.0, LARGEST, -LARGEST + 1, 1e300)
-        ),
+        lambda: random_number.choice((math.nan, math.inf, -math.inf, 0.0, -0.0, LARGEST, 1 - LARGEST, 1e300)),
         lambda: 10.0 ** random_number.uniform(-12, 15),
     )
     chosen = random_number.sample(kinds, random_number.randrange(1, 4))
@@ -45,10 +43,8 @@ def test_values_come_back_rounded_once(seed: int) -> None:
         packed = pack(values, wanted)
         decimals = packed["decimals"]
         assert 0 <= decimals <= wanted
-        found = unpack(packed)
-        kept = storable(values)
-        assert [math.isnan(value) for value in found] == (~kept).tolist()
-        assert [v for v in found if v == v] == [_rounded(v, decimals) for v in values[kept].tolist()]
+        kept = np.where(storable(values), values, math.nan).tolist()
+        np.testing.assert_array_equal(unpack(packed), [_rounded(value, decimals) for value in kept])
 
 
 @pytest.mark.parametrize("seed", range(60))
@@ -61,13 +57,8 @@ def test_ranges_are_the_least_and_the_greatest(seed: int) -> None:
             rows = values[start : start + bucket]
             rows = rows[storable(rows)]
             low, high = found[2 * number : 2 * number + 2]
-            if len(rows):
-                assert (low, high) == tuple(
-                    _rounded(float(v), packed["decimals"]) for v in (rows.min(), rows.max())
-                )
-            else:
-                assert math.isnan(low)
-                assert math.isnan(high)
+            ends = [float(rows.min()), float(rows.max())] if len(rows) else [math.nan] * 2
+            np.testing.assert_array_equal([low, high], [_rounded(end, packed["decimals"]) for end in ends])
 
 
 def test_regular_columns_take_no_room() -> None:

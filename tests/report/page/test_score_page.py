@@ -131,19 +131,9 @@ def test_a_report_without_frames(source: StoredReport) -> None:
 @pytest.mark.parametrize("odd", [None, 3, "text", [], [3], {"x": 3}, True, {"input": 3, "notes": "x"}])
 def test_what_stands_beside_frames_may_be_anything(odd: Any) -> None:
     source = StoredReport([0], {"vmaf": np.array([1.0])})
-    names = (
-        "input",
-        "notes",
-        "partial",
-        "steering",
-        "subsample",
-        "model",
-        "command",
-        "seconds",
-        "fps",
-        "threads",
-    )
-    for extra in ({"acuity": odd}, {"acuity": dict.fromkeys(names, odd)}, {"tiny_model": odd}):
+    lists = ("input", "notes", "partial", "steering", "subsample")
+    whole = dict.fromkeys((*lists, "model", "command", "seconds", "fps", "threads"), odd)
+    for extra in ({"acuity": odd}, {"acuity": whole}, {"tiny_model": odd}):
         assert "".join(html_page(score_page(source, extra))).endswith("</html>\n")
 
 

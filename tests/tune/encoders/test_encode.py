@@ -7,8 +7,9 @@ import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
-from fractions import Fraction
 from pathlib import Path
 
 import av
@@ -16,13 +17,8 @@ import numpy as np
 import pytest
 
 import acuity
-from acuity.errors import (
-    EncodeFailed,
-    EncoderError,
-    NoFramesError,
-    TruncatedError,
-    TuneError,
-)
+import video_clips
+from acuity.errors import EncodeFailed, EncoderError, NoFramesError, TruncatedError, TuneError
 from acuity.tune.clip import Clip, Part, open_clip
 from acuity.tune.encoders import ENCODERS, find_encoder, usable_encoders
 from acuity.tune.encoders.encoder import EncoderSettings
@@ -43,20 +39,14 @@ def clip(tmp_path_factory: pytest.TempPathFactory) -> Clip:
 def hdr(tmp_path_factory: pytest.TempPathFactory) -> Clip:
     path = tmp_path_factory.mktemp("hdr") / "hdr.mkv"
     options = {"crf": "5", "preset": "ultrafast", "x265-params": f"log-level=none:{HDR10}"}
-    with av.open(path, "w") as file:
-        video = file.add_stream("libx265", rate=25, options=options)
-        video.width, video.height, video.pix_fmt = 160, 96, "yuv420p10le"
-        context = video.codec_context
-        context.colorspace, context.color_trc, context.color_primaries, context.color_range = 9, 16, 9, 1
-        for index in range(12):
-            frame = av.VideoFrame(160, 96, "yuv420p10le")
-            for number, plane in enumerate(frame.planes):
-                rows = np.frombuffer(plane, np.uint16).reshape(plane.height, plane.line_size // 2)
-                rows[:, : plane.width] = 500 if number else picture(index, 160, 96).astype(np.uint16) * 4
-            frame.pts, frame.time_base = index, Fraction(1, 25)
-            file.mux(video.encode(frame))
-        file.mux(video.encode(None))
-    return open_clip(path)
+    frames = [av.VideoFrame(160, 96, "yuv420p10le") for _ in range(12)]
+    for index, frame in enumerate(frames):
+        for number, plane in enumerate(frame.planes):
+            rows = np.frombuffer(plane, np.uint16).reshape(plane.height, plane.line_size // 2)
+            rows[:, : plane.width] = 500 if number else picture(index, 160, 96).astype(np.uint16) * 4
+    tags = {"colorspace": 9, "color_trc": 16, "color_primaries": 9, "color_range": 1}
+    made = video_clips.clip(path, frames, codec="libx265", pix_fmt="yuv420p10le", options=options, **tags)
+    return open_clip(made)
 
 
 @pytest.mark.parametrize("name", ["libx264", "libx265", "libsvtav1"])
@@ -92,9 +82,10 @@ def test_a_format_that_the_encoder_does_not_take_is_refused_unless_it_may_conver
 
 
 def test_grain_that_an_encoder_makes_up_is_noted(clip: Clip) -> None:
-    for grain, expected in (("film-grain=30", True), ("film-grain=0", False)):
-        point = measure(clip, fast("libsvtav1", options=(("svtav1-params", f"tune=1:{grain}"),)), 40)
-        assert any("makes up grain of its own (film-grain=30)" in note for note in point.notes) == expected
+    for grain, expected in ((30, True), (0, False)):
+        options = (("svtav1-params", f"tune=1:film-grain={grain}"),)
+        notes = measure(clip, fast("libsvtav1", options=options), 40).notes
+        assert any("makes up grain of its own (film-grain=30)" in note for note in notes) == expected
 
 
 def test_smaller_sizes_are_scored_at_the_source_s(clip: Clip) -> None:
@@ -118,16 +109,11 @@ def test_frames_of_the_shortest_clips_are_decoded_when_they_are_shown(frames: in
             assert file.duration == pytest.approx(frames * 1e6 / clip.rate, rel=0.1)
 
 
-@pytest.mark.parametrize(
-    ("size", "said"),
-    [
-        ((320, 192), "320x192 is larger than"),
-        ((81, 48), "the size 81x48 has an odd side, .* encode it at 80x48"),
-    ],
-)
-def test_sizes_that_cannot_be_encoded_are_refused(size: tuple[int, int], said: str, clip: Clip) -> None:
-    with pytest.raises(TuneError, match=said):
-        measure(clip, fast("libx264", size=size), 30)
+def test_sizes_that_cannot_be_encoded_are_refused(clip: Clip) -> None:
+    with pytest.raises(TuneError, match="320x192 is larger than"):
+        measure(clip, fast("libx264", size=(320, 192)), 30)
+    with pytest.raises(TuneError, match=r"the size 81x48 has an odd side, .* encode it at 80x48"):
+        measure(clip, fast("libx264", size=(81, 48)), 30)
 
 
 @pytest.mark.parametrize(
@@ -155,6 +141,15 @@ def test_the_number_of_threads_changes_no_byte(name: str, clip: Clip) -> None:
     assert np.array_equal(one.sizes, other.sizes)
 
 
+@contextmanager
+def later(seconds: float, act: Callable[[], None]) -> Iterator[None]:
+    """Acts in the middle of the block."""
+    timer = threading.Timer(seconds, act)
+    timer.start()
+    yield
+    timer.join()
+
+
 def left_threads() -> list[str]:
     return [thread.name for thread in threading.enumerate() if thread.name.startswith("acuity-")]
 
@@ -173,11 +168,8 @@ def slow(tmp_path_factory: pytest.TempPathFactory) -> Clip:
 @pytest.mark.parametrize("name", IN_PROCESS)
 def test_a_stop_ends_encoder_and_threads(name: str, slow: Clip) -> None:
     before, stop = children(), threading.Event()
-    timer = threading.Timer(0.6, stop.set)  # in the middle: the whole would take much longer
-    timer.start()
-    with pytest.raises(Stopped):
+    with later(0.6, stop.set), pytest.raises(Stopped):  # in the middle: the whole would take much longer
         measure(slow, EncoderSettings(ENCODERS[name], preset="placebo"), 10, stop=stop)
-    timer.join()
     assert left_threads() == []
     assert children() <= before
 
@@ -190,11 +182,9 @@ def test_an_encoder_that_is_killed_is_reported(slow: Clip) -> None:
         for child in before:
             os.kill(child, signal.SIGKILL)
 
-    timer = threading.Timer(0.5, kill)
-    timer.start()
-    with pytest.raises(EncodeFailed, match="libx265 crf 10 ended early: its process was ended by signal 9"):
+    said = "libx265 crf 10 ended early: its process was ended by signal 9"
+    with later(0.5, kill), pytest.raises(EncodeFailed, match=said):
         measure(slow, EncoderSettings(ENCODERS["libx265"], preset="placebo"), 10)
-    timer.join()
     assert left_threads() == []
 
 
@@ -247,22 +237,15 @@ def ffmpeg(script: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_encoders_of_the_program_are_found_by_encoding_a_frame(ffmpeg: Path) -> None:
     names = [encoder.name for encoder in usable_encoders()]
-    assert names[:4] == ["libx264", "libx265", "libsvtav1", "libvpx-vp9"]
+    assert names[:4] == list(IN_PROCESS)
     assert set(names[4:]) == {"hevc_nvenc", "h264_videotoolbox", "h264_qsv", "h264_amf"}
-
-
-def test_one_that_fails_on_a_frame_is_refused_with_its_reason(ffmpeg: Path) -> None:
-    with pytest.raises(
-        EncoderError, match=r"av1_nvenc does not work with .*Cannot load libcuda.so.1\)+: use"
-    ):
+    with pytest.raises(EncoderError, match=r"av1_nvenc does not work with .*load libcuda.so.1\)+: use"):
         find_encoder("av1_nvenc")
 
 
 def test_without_a_program_there_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("ACUITY_FFMPEG", raising=False)
-    with pytest.raises(
-        EncoderError, match="hevc_nvenc needs an ffmpeg that has it, and ACUITY_FFMPEG names none"
-    ):
+    with pytest.raises(EncoderError, match=r"hevc_nvenc needs an ffmpeg that .* ACUITY_FFMPEG names none"):
         find_encoder("hevc_nvenc")
     monkeypatch.setenv("ACUITY_FFMPEG", "/nowhere/ffmpeg")
     with pytest.raises(EncoderError, match="'/nowhere/ffmpeg' that ACUITY_FFMPEG names can't be run"):
@@ -276,8 +259,6 @@ def test_its_stream_is_scored_as_the_file_it_becomes(ffmpeg: Path, clip: Clip, t
     assert point.encoder_version == "hevc_nvenc (ffmpeg 7.7-fake)"
     report = acuity.score(clip.path, out)
     assert np.array_equal(report.results.columns["vmaf"], point.scores["vmaf"])
-    with av.open(out) as file:
-        assert len(list(file.decode(video=0))) == 24
 
 
 def test_a_knob_that_goes_the_other_way(ffmpeg: Path, clip: Clip) -> None:
@@ -295,11 +276,7 @@ def test_one_that_dies_on_the_way_says_why(ffmpeg: Path, clip: Clip) -> None:
 
 
 def test_one_that_hangs_is_stopped(ffmpeg: Path, clip: Clip) -> None:
-    encoder = find_encoder("h264_qsv")
-    stop = threading.Event()
-    timer = threading.Timer(0.3, stop.set)
-    timer.start()
-    with pytest.raises(Stopped):
+    encoder, stop = find_encoder("h264_qsv"), threading.Event()
+    with later(0.3, stop.set), pytest.raises(Stopped):
         measure(clip, EncoderSettings(encoder), 30, stop=stop)
-    timer.join()
-    assert not [thread for thread in threading.enumerate() if thread.name.startswith("acuity-")]
+    assert left_threads() == []

@@ -6,6 +6,7 @@ import os
 import resource
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import av
 import numpy as np
@@ -16,65 +17,41 @@ from acuity.access.paths import AllowedPaths
 from acuity.errors import OutputError, PathError, TuneError
 from acuity.report.write import limit_outputs
 from acuity.tune.clip import Clip, Part, open_clip
-from acuity.tune.encoders import find_encoder
-from acuity.tune.encoders.encoder import EncoderSettings
 from acuity.tune.points.point import Point
-from tune_clips import encode_file, fast, picture, write_video
+from tune_clips import encode_file, fast, write_video
 
 SIZE = 160, 96
 FRAMES = 30
+Encoded = dict[str, tuple[Path, Point]]
 FILES = {"libx264": "x264.mkv", "libx265": "x265.mp4", "libsvtav1": "av1.webm", "libvpx-vp9": "vp9.mp4"}
 
 
-def frame(index: int) -> av.VideoFrame:
-    made = av.VideoFrame(*SIZE, "yuv420p")
-    for number, plane in enumerate(made.planes):
-        rows = np.frombuffer(plane, np.uint8).reshape(plane.height, plane.line_size)
-        rows[:, : plane.width] = 100 + index if number else picture(index, *SIZE)
-    made.pts, made.time_base = index, Fraction(1, 25)
-    return made
-
-
-def write_source(path: Path, text: bytes = b"hello") -> None:
+def write_source(path: Path, text: bytes = b"hello") -> Path:
     """A Matroska with video, sound, subtitles, chapters, an attachment and a title."""
-    with av.open(path, "w") as file:
-        video = file.add_stream("libx264", rate=25, options={"crf": "8", "preset": "ultrafast"})
-        video.width, video.height, video.pix_fmt = *SIZE, "yuv420p"
-        context = video.codec_context
-        context.colorspace, context.color_trc, context.color_primaries, context.color_range = 1, 1, 1, 1
-        sound = file.add_stream("aac", rate=48000)
-        sound.metadata["language"] = "eng"
+
+    def also(file: Any) -> None:
         words = file.add_mux_stream("subrip")
         words.metadata["language"] = "deu"
         file.add_attachment("font.ttf", "font/ttf", b"abc")
         file.metadata["title"] = "A title"
         half = {"id": 1, "start": 0, "end": 600, "time_base": Fraction(1, 1000), "metadata": {"title": "One"}}
         file.set_chapters([half, {**half, "id": 2, "start": 600, "end": 1200}])
-        for index in range(FRAMES):
-            file.mux(video.encode(frame(index)))
-            samples = av.AudioFrame("fltp", "stereo", 1920)
-            samples.sample_rate, samples.pts = 48000, index * 1920
-            for plane in samples.planes:
-                plane.update(np.sin(np.arange(1920, dtype=np.float32) / 20).tobytes())
-            file.mux(sound.encode(samples))
-            if index % 10 == 0:
-                word = av.Packet(text)
-                word.stream, word.time_base, word.duration = words, Fraction(1, 1000), 300
-                word.pts = word.dts = index * 40
-                file.mux(word)
-        file.mux(video.encode(None))
-        file.mux(sound.encode(None))
+        for start in range(0, FRAMES * 40, 400):
+            word = av.Packet(text)
+            word.stream, word.time_base, word.duration = words, Fraction(1, 1000), 300
+            word.pts = word.dts = start
+            file.mux(word)
+
+    return write_video(path, FRAMES, sound="aac", language="eng", also=also)
 
 
 @pytest.fixture(scope="module")
 def clip(tmp_path_factory: pytest.TempPathFactory) -> Clip:
-    path = tmp_path_factory.mktemp("output") / "source.mkv"
-    write_source(path)
-    return open_clip(path)
+    return open_clip(write_source(tmp_path_factory.mktemp("output") / "source.mkv"))
 
 
 @pytest.fixture(scope="module")
-def encoded(clip: Clip) -> dict[str, tuple[Path, Point]]:
+def encoded(clip: Clip) -> Encoded:
     made = {}
     for name, file in FILES.items():
         out = Path(clip.path).with_name(file)
@@ -83,9 +60,7 @@ def encoded(clip: Clip) -> dict[str, tuple[Path, Point]]:
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_the_score_is_that_of_the_file_to_the_last_digit(
-    name: str, clip: Clip, encoded: dict[str, tuple[Path, Point]]
-) -> None:
+def test_the_score_is_that_of_the_file_to_the_last_digit(name: str, clip: Clip, encoded: Encoded) -> None:
     out, point = encoded[name]
     report = acuity.score(clip.path, out)
     assert report.results.frames == list(range(FRAMES))
@@ -93,9 +68,7 @@ def test_the_score_is_that_of_the_file_to_the_last_digit(
     assert report.model == point.model
 
 
-def test_sound_subtitles_chapters_attachments_and_title_are_copied(
-    encoded: dict[str, tuple[Path, Point]],
-) -> None:
+def test_sound_subtitles_chapters_attachments_and_title_are_copied(encoded: Encoded) -> None:
     out, point = encoded["libx264"]
     assert not [note for note in point.notes if "left out" in note]
     with av.open(out) as file:
@@ -110,7 +83,7 @@ def test_sound_subtitles_chapters_attachments_and_title_are_copied(
     assert seconds == pytest.approx(FRAMES / 25, abs=0.1)
 
 
-def test_what_the_container_cannot_hold_is_named(encoded: dict[str, tuple[Path, Point]]) -> None:
+def test_what_the_container_cannot_hold_is_named(encoded: Encoded) -> None:
     *_, note = (note for note in encoded["libx265"][1].notes if "left out" in note)
     assert "font.ttf" in note
     assert "audio" not in note
@@ -121,7 +94,7 @@ def test_what_the_container_cannot_hold_is_named(encoded: dict[str, tuple[Path, 
 
 @pytest.mark.parametrize(("name", "codec"), [("libx265", "mov_text"), ("libsvtav1", "webvtt")])
 def test_text_subtitles_are_converted_to_what_the_container_holds(
-    name: str, codec: str, encoded: dict[str, tuple[Path, Point]]
+    name: str, codec: str, encoded: Encoded
 ) -> None:
     out, point = encoded[name]
     assert any(f"subtitle stream 2 (srt, deu) is converted to {codec}" in note for note in point.notes)
@@ -137,7 +110,7 @@ def test_text_subtitles_are_converted_to_what_the_container_holds(
     assert [text.dialogue for *_, (text,) in shown] == [b"hello"] * 3
 
 
-def test_the_same_encode_is_the_same_file(clip: Clip, encoded: dict[str, tuple[Path, Point]]) -> None:
+def test_the_same_encode_is_the_same_file(clip: Clip, encoded: Encoded) -> None:
     first, _ = encoded["libx264"]
     again = first.with_name("again.mkv")
     encode_file(clip, fast("libx264"), 35, again)
@@ -145,14 +118,13 @@ def test_the_same_encode_is_the_same_file(clip: Clip, encoded: dict[str, tuple[P
 
 
 def test_text_that_cannot_be_read_is_left_out_with_one_note(tmp_path: Path) -> None:
-    write_source(tmp_path / "latin.mkv", b"caf\xe9")
-    point = encode_file(open_clip(tmp_path / "latin.mkv"), fast("libx264"), 35, tmp_path / "out.mp4")
+    clip = open_clip(write_source(tmp_path / "latin.mkv", b"caf\xe9"))
+    point = encode_file(clip, fast("libx264"), 35, tmp_path / "out.mp4")
     assert sum("some text of subtitle stream 2 (srt, deu) is left out" in note for note in point.notes) == 1
 
 
 def test_later_parts_are_written_without_sound(clip: Clip, tmp_path: Path) -> None:
-    settings = fast("libx264")
-    point = encode_file(clip.of(Part(5, 15)), settings, 35, tmp_path / "part.mp4")
+    point = encode_file(clip.of(Part(5, 15)), fast("libx264"), 35, tmp_path / "part.mp4")
     assert "only parts" in point.notes[-1]
     with av.open(tmp_path / "part.mp4") as file:
         assert [stream.type for stream in file.streams] == ["video"]
@@ -160,8 +132,7 @@ def test_later_parts_are_written_without_sound(clip: Clip, tmp_path: Path) -> No
 
 
 def test_the_first_part_has_its_sound_and_no_more(clip: Clip, tmp_path: Path) -> None:
-    settings = fast("libx264")
-    point = encode_file(clip.of(Part(0, 15)), settings, 35, tmp_path / "part.mkv")
+    point = encode_file(clip.of(Part(0, 15)), fast("libx264"), 35, tmp_path / "part.mkv")
     assert not [note for note in point.notes if "left out" in note or "only parts" in note]
     with av.open(tmp_path / "part.mkv") as file:
         assert file.metadata["title"] == "A title"
@@ -196,27 +167,25 @@ def test_video_and_sound_stay_in_step(suffix: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("out", "encoder", "error", "said"),
+    ("out", "said"),
     [
-        ("film.avi", "x264", OutputError, "end it with .mp4"),
-        ("film.webm", "x264", TuneError, "can't hold the h264"),
-        ("none/film.mp4", "x264", OutputError, "does not exist, so create it first"),
-        ("source.mkv", "x264", OutputError, "is the source itself"),
+        ("film.avi", "end it with .mp4"),
+        ("film.webm", "can't hold the h264"),
+        ("none/film.mp4", "does not exist, so create it first"),
+        ("source.mkv", "is the source itself"),
     ],
 )
-def test_a_file_that_cannot_be_written_is_refused_before_the_encode(
-    out: str, encoder: str, error: type[Exception], said: str, clip: Clip
-) -> None:
+def test_a_file_that_cannot_be_written_is_refused_before_the_encode(out: str, said: str, clip: Clip) -> None:
     folder = Path(clip.path).parent
     before = sorted(os.listdir(folder))
-    with pytest.raises(error, match=said):
-        encode_file(clip, EncoderSettings(find_encoder(encoder)), 30, folder / out)
+    with pytest.raises((OutputError, TuneError), match=said):
+        encode_file(clip, fast("libx264"), 30, folder / out)
     assert sorted(os.listdir(folder)) == before
 
 
 def test_a_failed_encode_leaves_the_old_file(clip: Clip, tmp_path: Path) -> None:
     (tmp_path / "film.mp4").write_bytes(b"old")
-    settings = EncoderSettings(find_encoder("x264"), options=(("x264-params", "nonsense=1"),))
+    settings = fast("libx264", options=(("x264-params", "nonsense=1"),))
     with pytest.raises(TuneError, match="nonsense"):
         encode_file(clip, settings, 30, tmp_path / "film.mp4", overwrite=True)
     assert os.listdir(tmp_path) == ["film.mp4"]
@@ -226,8 +195,7 @@ def test_a_failed_encode_leaves_the_old_file(clip: Clip, tmp_path: Path) -> None
 @pytest.mark.parametrize("suffix", [".mp4", ".mkv"])
 def test_frames_of_a_variable_rate_keep_their_times(suffix: str, tmp_path: Path) -> None:
     stamps = [0, 40, 80, 200, 240, 280, 320, 500, 540, 580, 620, 660]
-    write_video(tmp_path / "varied.mkv", stamps=stamps)
-    clip = open_clip(tmp_path / "varied.mkv")
+    clip = open_clip(write_video(tmp_path / "varied.mkv", stamps=stamps))
     assert clip.info.variable_rate
     out = tmp_path / f"out{suffix}"
     encode_file(clip, fast("libx264"), 30, out)
@@ -238,8 +206,7 @@ def test_frames_of_a_variable_rate_keep_their_times(suffix: str, tmp_path: Path)
 
 
 def test_video_on_its_side_is_encoded_upright(tmp_path: Path) -> None:
-    write_video(tmp_path / "turned.mp4", 12, rotation=90)
-    clip = open_clip(tmp_path / "turned.mp4")
+    clip = open_clip(write_video(tmp_path / "turned.mp4", 12, rotation=90))
     assert (clip.info.width, clip.info.height) == SIZE[::-1]
     out = tmp_path / "upright.mp4"
     point = encode_file(clip, fast("libx264"), 30, out)

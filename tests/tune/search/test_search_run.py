@@ -31,7 +31,7 @@ def own_cache(clip: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def searched(clip: Path, **fields: Any) -> dict[str, Any]:
-    return run(SearchRequest(src=str(clip), preset="ultrafast", **fields))
+    return run(SearchRequest(**{"src": str(clip), "preset": "ultrafast", **fields}))
 
 
 def test_encodes_that_ran_out_are_noted(clip: Path) -> None:
@@ -57,13 +57,8 @@ def test_a_target_out_of_reach_says_that_no_file_was_written(clip: Path, tmp_pat
 
 def test_a_part_of_the_source_is_said(clip: Path) -> None:
     part = searched(clip, target_vmaf=60.0, duration=0.2)
-    assert part["range"] == {
-        "start_frame": 0,
-        "end_frame": 5,
-        "start_seconds": 0.0,
-        "end_seconds": 0.2,
-        "whole": False,
-    }
+    places = {"start_frame": 0, "end_frame": 5, "start_seconds": 0.0, "end_seconds": 0.2}
+    assert part["range"] == {**places, "whole": False}
     said = f"only the first 0.2 s of '{clip}' were encoded and scored, frames 0 to 4 of 12: figures of the"
     assert [note for note in part["notes"] if note.startswith(said)]
     whole = searched(clip, target_vmaf=60.0)
@@ -146,11 +141,7 @@ def sound_bytes(path: Path) -> int:
 
 
 def searched_by_size(source: Path, size: int, out: Path) -> dict[str, Any]:
-    return run(
-        SearchRequest(
-            src=str(source), preset="veryfast", target_size=str(size), encode=str(out), no_cache=True
-        )
-    )
+    return searched(source, preset="veryfast", target_size=str(size), encode=str(out), no_cache=True)
 
 
 @pytest.mark.parametrize("suffix", [".mp4", ".mkv"])

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from acuity.video.picture import Picture, PixelFormat
 from acuity.video.readers.reader import BaseReader, VideoInfo
+from video_clips import clip
 
 Plane = NDArray[np.float64]
 
@@ -74,17 +75,11 @@ class PlaneReader(BaseReader):
         pass
 
 
-def encode_planes(path: Path, planes: Iterable[Plane], options: dict[str, str], rate: int = 24) -> None:
+def encode_planes(path: Path, planes: Iterable[Plane], options: dict[str, str]) -> None:
     """Write luma planes as H.264, without colour."""
-    with av.open(str(path), "w") as container:
-        stream: Any = container.add_stream("libx264", rate=rate, options={"preset": "ultrafast", **options})
-        stream.pix_fmt = "yuv420p"
-        for number, plane in enumerate(planes):
-            if number == 0:
-                stream.height, stream.width = plane.shape
-            luma = np.clip(np.rint(plane), 0, 255).astype(np.uint8)
-            colour = np.full((luma.shape[0] // 2, luma.shape[1]), 128, np.uint8)
-            container.mux(
-                stream.encode(av.VideoFrame.from_ndarray(np.vstack([luma, colour]), format="yuv420p"))
-            )
-        container.mux(stream.encode(None))
+    shown = []
+    for plane in planes:
+        luma = np.clip(np.rint(plane), 0, 255).astype(np.uint8)
+        colour = np.full((luma.shape[0] // 2, luma.shape[1]), 128, np.uint8)
+        shown.append(av.VideoFrame.from_ndarray(np.vstack([luma, colour]), format="yuv420p"))
+    clip(path, shown, codec="libx264", pix_fmt="yuv420p", rate=24, options={"preset": "ultrafast", **options})

@@ -22,6 +22,7 @@ from acuity.tune.search.target import Target
 from acuity.tune.shots.allocation import Curve, ShotChoice, best_score, least_bits
 from acuity.tune.shots.detect import Detection, known_shots
 from acuity.tune.shots.per_shot import MeasuredShot, believed_curve, measured_curve, plan_per_shot
+from acuity.tune.shots.plan import ShotPlan
 
 # Of each shot, by its first frame: bits at crf 23, and VMAF there and its loss a step.
 SHOTS = {0: (2e4, 97.0, 0.4), 14: (4e5, 88.0, 1.6), 28: (1e5, 93.0, 1.0)}
@@ -32,7 +33,7 @@ class FormulaBench:
 
     def __init__(self) -> None:
         self.scoring, self.cache, self.tally, self.cores = PointScoring(), Cache(None), Tally(None), 2
-        self.encodes, self.stopped = 0, False
+        self.encodes, self.check = 0, None
 
     def point(self, clip: Clip, settings: Any, quality: int) -> Point:
         assert clip.parts is not None
@@ -50,6 +51,12 @@ class FormulaBench:
             yield self.point(*each)
 
 
+def planned(clip: Clip, **wanted: Any) -> ShotPlan:
+    """A plan of points that are computed."""
+    bench: Any = FormulaBench()
+    return plan_per_shot(bench, clip, settings_of("libx264"), **wanted)
+
+
 def formula(start: int, quality: int, frames: int = 14) -> Point:
     bits, score, loss = SHOTS[start]
     value = min(100.0, score - loss * (quality - 23) - 0.02 * (quality - 23) ** 2 * np.sign(quality - 23))
@@ -63,21 +70,20 @@ def clip(tmp_path_factory: pytest.TempPathFactory) -> Clip:
     return write_shots(tmp_path_factory.mktemp("clips") / "shots.y4m")
 
 
-def every_plan() -> Iterator[tuple[float, int]]:
-    """The mean score and the bytes of every choice of three qualities."""
-    points = [[formula(start, quality) for quality in range(12, 46)] for start in SHOTS]
-    figures = [[(point.pool(), point.bytes) for point in shot] for shot in points]
-    for chosen in itertools.product(*figures):
-        yield sum(score for score, _ in chosen) / 3, sum(size for _, size in chosen)
-
-
-EVERY = list(every_plan())
+FIGURES = [
+    [(point.pool(), point.bytes) for point in (formula(start, quality) for quality in range(12, 46))]
+    for start in SHOTS
+]
+# The mean score and the bytes of every choice of three qualities.
+EVERY = [
+    (sum(score for score, _ in chosen) / 3, sum(size for _, size in chosen))
+    for chosen in itertools.product(*FIGURES)
+]
 
 
 @pytest.mark.parametrize("target", [85.0, 92.0, 95.0])
 def test_a_mean_target_is_met_with_nearly_the_fewest_bits(clip: Clip, target: float) -> None:
-    bench: Any = FormulaBench()
-    plan = plan_per_shot(bench, clip, settings_of("libx264"), target=Target(target), division="mean")
+    plan = planned(clip, target=Target(target), division="mean")
     assert plan.met
     assert plan.predicted >= target
     assert plan.bytes <= 1.02 * min(size for score, size in EVERY if score >= target)
@@ -87,8 +93,7 @@ def test_a_mean_target_is_met_with_nearly_the_fewest_bits(clip: Clip, target: fl
 
 @pytest.mark.parametrize("kbps", [60.0, 200.0, 700.0])
 def test_a_bitrate_is_kept_and_gives_nearly_the_best_score(clip: Clip, kbps: float) -> None:
-    bench: Any = FormulaBench()
-    plan = plan_per_shot(bench, clip, settings_of("libx264"), bitrate_kbps=kbps)
+    plan = planned(clip, bitrate_kbps=kbps)
     assert plan.division == "bitrate"
     assert plan.bitrate_kbps <= kbps
     limit = kbps * 1000 / 8 * 42 / 24
@@ -98,38 +103,29 @@ def test_a_bitrate_is_kept_and_gives_nearly_the_best_score(clip: Clip, kbps: flo
 
 
 def test_what_cannot_be_is_said(clip: Clip) -> None:
-    bench: Any = FormulaBench()
-    settings = settings_of("libx264")
-    poor = plan_per_shot(bench, clip, settings, target=Target(95.0), division="mean", quality_range=(30, 40))
+    poor = planned(clip, target=Target(95.0), division="mean", quality_range=(30, 40))
     assert not poor.met
     assert {shot.quality for shot in poor.shots} == {30}
     assert "can't reach VMAF 95" in poor.notes[0]
-    tight = plan_per_shot(bench, clip, settings, bitrate_kbps=1.0)
+    tight = planned(clip, bitrate_kbps=1.0)
     assert not tight.met
     assert "the least is" in tight.notes[0]
     for bad in ({"bitrate_kbps": 0.0}, {"target": Target(90.0, pool="p5"), "division": "mean"}):
         with pytest.raises(TuneError):
-            plan_per_shot(bench, clip, settings, **bad)  # type: ignore[arg-type]
+            planned(clip, **bad)
 
 
 def test_shots_that_may_need_fewer_bits_or_miss_the_target_are_named(clip: Clip) -> None:
-    bench: Any = FormulaBench()
-    settings = settings_of("libx264")
-    hasty = plan_per_shot(
-        bench, clip, settings, target=Target(80.0), quality_range=(2, 45), tolerance=0, max_encodes=2
-    )
-    assert any(
-        note.startswith("shot") and "2 encodes weren't enough to rule out a cheaper value" in note
-        for note in hasty.notes
-    )
-    poor = plan_per_shot(bench, clip, settings, target=Target(95.5), quality_range=(20, 45))
+    hasty = planned(clip, target=Target(80.0), quality_range=(2, 45), max_encodes=2)
+    said = "2 encodes weren't enough to rule out a cheaper value"
+    assert any(note.startswith("shot") and said in note for note in hasty.notes)
+    poor = planned(clip, target=Target(95.5), quality_range=(20, 45))
     assert "shot 2 (frames 14 to 27) can't reach VMAF 95.5" in poor.notes[0]
 
 
 def test_a_harmonic_mean_is_met(clip: Clip) -> None:
-    bench: Any = FormulaBench()
     target = Target(90.0, pool="harmonic_mean")
-    plan = plan_per_shot(bench, clip, settings_of("libx264"), target=target, division="mean")
+    plan = planned(clip, target=target, division="mean")
     assert plan.met
     assert 90 <= plan.predicted < 91.5
 
@@ -166,13 +162,12 @@ def test_a_stop_ends_the_encodes(clip: Clip, division: Any) -> None:
 
 
 # Two shots of equal length: one is nearly perfect with few bits, the other needs many.
-EASY = Curve(
-    10, (ShotChoice(20, 400, 99), ShotChoice(25, 200, 98), ShotChoice(30, 100, 96), ShotChoice(35, 50, 90))
-)
-HARD = Curve(
-    10,
-    (ShotChoice(20, 4000, 98), ShotChoice(25, 2000, 92), ShotChoice(30, 1000, 80), ShotChoice(35, 500, 60)),
-)
+EASY = [ShotChoice(20, 400, 99), ShotChoice(25, 200, 98), ShotChoice(30, 100, 96), ShotChoice(35, 50, 90)]
+HARD = [
+    *(ShotChoice(20, 4000, 98), ShotChoice(25, 2000, 92)),
+    *(ShotChoice(30, 1000, 80), ShotChoice(35, 500, 60)),
+]
+BOTH = [Curve(10, tuple(EASY)), Curve(10, tuple(HARD))]
 
 scores = st.floats(0, 100, allow_nan=False)
 choices = st.builds(ShotChoice, st.integers(0, 51), st.floats(1, 1e4), scores)
@@ -184,16 +179,16 @@ curves = st.lists(
 
 
 def test_a_mean_target_takes_bits_from_where_they_give_little() -> None:
-    found = least_bits([EASY, HARD], 95)
+    found = least_bits(BOTH, 95)
     assert [choice.quality for choice in found.choices] == [25, 25]
     assert found.score == pytest.approx(95)
 
 
 def test_a_budget_is_kept() -> None:
-    found = best_score([EASY, HARD], 2300)
+    found = best_score(BOTH, 2300)
     assert found.bits <= 2300
     assert [choice.quality for choice in found.choices] == [25, 25]
-    assert not best_score([EASY, HARD], 100).met
+    assert not best_score(BOTH, 100).met
 
 
 @given(curves, scores)

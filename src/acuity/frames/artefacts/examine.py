@@ -10,15 +10,7 @@ import numpy as np
 from acuity.frames.artefacts.cells import WHOLE, Box, Grid, place_of, smoothed
 from acuity.frames.artefacts.detail import Blur, BrightnessShift, ColourShift, ContrastChange, Noise, Ringing
 from acuity.frames.artefacts.findings import Anchors, ArtefactFinding, Examination
-from acuity.frames.artefacts.measure import (
-    CellFigures,
-    ExaminedFrame,
-    Figures,
-    Gathered,
-    Measure,
-    Strip,
-    Tone,
-)
+from acuity.frames.artefacts.measure import CellFigures, ExaminedFrame, Gathered, Measure, Strip, Tone
 from acuity.frames.artefacts.other_pictures import (
     BLANK,
     FREEZE,
@@ -102,28 +94,21 @@ def _measured(frame: ExaminedFrame, grid: Grid) -> dict[str, ArtefactFinding]:
     level = np.float32(frame.level)
     ref_means, dis_means = grid.means(frame.ref.luma) / level, grid.means(frame.dis.luma) / level
     tone = Tone.between(ref_means, dis_means)
-    gathered: dict[str, list[Figures]] = {measure.name: [] for measure in MEASURES}
-    for rows in grid.strips():
-        strip = Strip(frame, tone, grid, rows)
-        for measure in MEASURES:
-            figures = measure.gather(strip)
-            if figures is not None:
-                gathered[measure.name].append(figures)
+    strips = [
+        [measure.gather(strip) for measure in MEASURES]
+        for strip in (Strip(frame, tone, grid, rows) for rows in grid.strips())
+    ]
     results: dict[str, CellFigures] = {}
-    for measure in MEASURES:
-        parts = gathered[measure.name]
+    for measure, gathered in zip(MEASURES, zip(*strips, strict=True), strict=True):
+        parts = [figures for figures in gathered if figures is not None]
         if not parts:
             continue
         figures = tuple(np.concatenate(part) for part in zip(*parts, strict=True))
         measured = measure.judge(Gathered(frame, grid, ref_means, dis_means, figures))
         if measured is not None:
             results[measure.name] = measured
-    results = explained(results)
-    return {
-        measure.name: _finding(measure.name, measure.anchors, results[measure.name], grid)
-        for measure in MEASURES
-        if measure.name in results
-    }
+    anchors = {measure.name: measure.anchors for measure in MEASURES}
+    return {name: _finding(name, anchors[name], found, grid) for name, found in explained(results).items()}
 
 
 def _finding(
@@ -136,6 +121,5 @@ def _finding(
 
 def _repeats(frame: ExaminedFrame) -> str:
     since = frame.index - 1 if frame.frozen_since is None else frame.frozen_since
-    if since < frame.index - 1:
-        return f"the picture is frozen since frame {since} while the reference moves"
-    return f"the picture repeats frame {since} while the reference moves"
+    does = "is frozen since" if since < frame.index - 1 else "repeats"
+    return f"the picture {does} frame {since} while the reference moves"

@@ -38,11 +38,6 @@ class Anchors(NamedTuple):
         return float(np.interp(figure, (0.0, *self), _LADDER))
 
 
-def in_keeping(severity: float, score: float) -> float:
-    """The severity of a frame's worst artefact, as near to what was measured as its score allows."""
-    return float(np.clip(severity, np.interp(score, _SCORES, _AT_LEAST), np.interp(score, _SCORES, _AT_MOST)))
-
-
 def word(severity: float) -> str:
     """The word for a severity that is at least just visible."""
     return next((text for least, text in _WORDS if severity >= least), "invisible")
@@ -84,13 +79,12 @@ class Examination:
         """The examination with severities that fit the frame's VMAF, for artefacts that VMAF can see."""
         seen = {name: found for name, found in self.findings.items() if name in SCORED}
         worst = max((found.severity for found in seen.values()), default=0.0)
-        others = max(
-            (found.severity for name, found in self.findings.items() if name not in SCORED), default=0.0
-        )
+        others = max(map(self.severity, self.findings.keys() - SCORED), default=0.0)
         if worst < _FAINTEST:
             return self
+        least, most = (float(np.interp(score, _SCORES, bounds)) for bounds in (_AT_LEAST, _AT_MOST))
+        fitting = min(max(worst, least), most)
         # What VMAF can't see may be why a score is low, but never why it is high.
-        fitting = in_keeping(worst, score)
         factor = (fitting if fitting < worst or others < fitting else worst) / worst
         scaled = {
             name: replace(found, severity=min(1.0, found.severity * factor)) for name, found in seen.items()
@@ -111,12 +105,10 @@ class Typical:
         for examination in examinations:
             for name, found in examination.findings.items():
                 severities.setdefault(name, []).append(found.severity)
+        shown = {name: [value >= JUST_VISIBLE for value in values] for name, values in severities.items()}
         return cls(
             {name: median(values) for name, values in severities.items()},
-            {
-                name: sum(value >= JUST_VISIBLE for value in values) / len(values)
-                for name, values in severities.items()
-            },
+            {name: sum(visible) / len(visible) for name, visible in shown.items()},
         )
 
 

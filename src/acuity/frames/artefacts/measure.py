@@ -45,16 +45,15 @@ _CURVED: Final = 24  # cells needed for a curve
 _ROUNDS: Final = 4
 
 
-class Tone:
+class Tone(NamedTuple):
     """A polynomial of the luma in levels, or no change."""
 
-    def __init__(self, coefficients: NDArray[np.float64] | None = None) -> None:
-        self._coefficients = coefficients
+    coefficients: NDArray[np.float64] | None = None
 
     def __call__(self, luma: Plane) -> Plane:
-        if self._coefficients is None:
+        if self.coefficients is None:
             return luma
-        first, *rest = (np.float32(value) for value in self._coefficients)
+        first, *rest = (np.float32(value) for value in self.coefficients)
         out = luma * first
         for value in rest[:-1]:
             out += value
@@ -182,8 +181,7 @@ class Strip:
 
     def means(self, plane: Plane, octave: int = 0) -> Plane:
         """Means of the cells of a plane that has the strip's rows, margins included, in an octave."""
-        height = plane.shape[0]
-        inner = slice(self.inner.start >> octave, min(height, max(1, self.inner.stop >> octave)))
+        inner = slice(self.inner.start >> octave, max(1, self.inner.stop >> octave))
         rows = [start >> octave for start in self.row_starts]
         columns = [start >> octave for start in self.grid.columns]
         return cell_means(plane[inner], rows, columns)

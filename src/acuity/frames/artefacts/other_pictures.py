@@ -9,14 +9,7 @@ from numpy.typing import NDArray
 
 from acuity.frames.artefacts.cells import Grid, Plane, cell_means, smoothed
 from acuity.frames.artefacts.findings import Anchors, worst
-from acuity.frames.artefacts.measure import (
-    CellFigures,
-    ExaminedFrame,
-    Figures,
-    Gathered,
-    Measure,
-    Strip,
-)
+from acuity.frames.artefacts.measure import CellFigures, ExaminedFrame, Figures, Gathered, Measure, Strip
 from acuity.video.alignment.geometry import LEAST_GAIN, halved, squared_error, transformation
 from acuity.video.picture import Samples
 
@@ -32,9 +25,8 @@ def find_blank(frame: ExaminedFrame) -> str | None:
     """The words for a blank picture; empty if it isn't blank; None if it is too small to know."""
     if min(frame.ref.width, frame.ref.height) < _SMALLEST:
         return None
-    if any(_spread(plane, frame.level) > _ONE_COLOUR for plane in frame.dis.planes):
-        return ""
-    if _spread(frame.ref.luma, frame.level) < _PICTURE:
+    plain = all(_spread(plane, frame.level) <= _ONE_COLOUR for plane in frame.dis.planes)
+    if not plain or _spread(frame.ref.luma, frame.level) < _PICTURE:
         return ""
     word = "black" if _is_black(frame) else "of one colour"
     return f"the picture is {word}, the reference isn't"
@@ -137,14 +129,7 @@ def _moving(changed: Plane, coarse: Plane, off: Plane) -> NDArray[np.bool_]:
 
 def _levels(luma: Samples, level: np.float32) -> Plane:
     """Luma in means of small squares, without fine detail; a rest at the border is left out."""
-    height, width = (length // _SHRINK * _SHRINK for length in luma.shape)
-    rows = luma[0:height:_SHRINK, :width].astype(np.float32)
-    for row in range(1, _SHRINK):
-        rows += luma[row:height:_SHRINK, :width]
-    columns = rows[:, ::_SHRINK].copy()
-    for column in range(1, _SHRINK):
-        columns += rows[:, column::_SHRINK]
-    return np.asarray(columns / (level * _SHRINK**2), np.float32)
+    return np.asarray(halved(halved(luma.astype(np.float32))) / level)
 
 
 def _distances(difference: Plane, grid: Grid, shrink: int = _SHRINK) -> Plane:

@@ -124,12 +124,9 @@ def _blocks(ref: Plane, dis: Plane, starts: list[int]) -> Plane:
 
 def _peaks(luma: Plane, axis: int) -> Plane:
     """How far the step before each sample is above the mean of the steps beside it; 0 near the borders."""
-    steps = np.abs(np.diff(luma, axis=axis))
     out = np.zeros_like(luma)
-    if axis == 0:
-        np.subtract(steps[1:-1], (steps[:-2] + steps[2:]) * np.float32(0.5), out=out[2:-1])
-    else:
-        np.subtract(steps[:, 1:-1], (steps[:, :-2] + steps[:, 2:]) * np.float32(0.5), out=out[:, 2:-1])
+    steps, inner = (np.moveaxis(plane, axis, 0) for plane in (np.abs(np.diff(luma, axis=axis)), out))
+    np.subtract(steps[1:-1], (steps[:-2] + steps[2:]) * np.float32(0.5), out=inner[2:-1])
     return out
 
 
@@ -149,13 +146,9 @@ def _best_grid(profile: Plane) -> Lines | None:
     if best is None or best.certainty < _CERTAIN:
         return None
     finer = _most_certain(profile, _SCALED)
-    scaled = (
-        finer is not None
-        and best.excess < _SCALED_STEPS
-        and finer.certainty > best.certainty
-        and finer.excess >= _AS_HIGH * best.excess
-    )
-    return None if scaled else best
+    if finer is None or best.excess >= _SCALED_STEPS or finer.certainty <= best.certainty:
+        return best
+    return best if finer.excess < _AS_HIGH * best.excess else None
 
 
 def _most_certain(profile: Plane, periods: tuple[float, ...]) -> Lines | None:

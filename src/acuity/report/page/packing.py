@@ -141,8 +141,7 @@ def _held(whole: NDArray[np.int64], there: NDArray[np.bool_]) -> NDArray[np.int6
     if there.all():
         return whole
     last = np.maximum.accumulate(np.where(there, np.arange(1, len(whole) + 1), 0))
-    held: NDArray[np.int64] = np.concatenate([np.zeros(1, np.int64), whole])[last]
-    return held
+    return np.asarray(np.concatenate([np.zeros(1, np.int64), whole])[last])
 
 
 def _absent(there: NDArray[np.bool_]) -> Packed:

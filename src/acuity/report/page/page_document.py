@@ -8,7 +8,7 @@ visible.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
@@ -141,13 +141,12 @@ class Page:
     first_tables: int = 0  # how many of them stand above the curves
     notes: Sequence[PageNote] = ()
     facts: Sequence[tuple[str, str]] = ()
-    made_by: str = field(default=f"acuity {__version__}")
+    made_by: str = f"acuity {__version__}"
 
     def to_document(self, budget: int = DATA_BUDGET) -> dict[str, Any]:
         """The document `acuity.page/1`, its columns packed so that they take at most `budget` characters."""
         detail, series = _packed_within(self.series, budget)
-        notes = _shown(list(_detail_notes(self.series, detail)))
-        outline = self.outline()
+        outline, notes = self.outline(), _shown(_detail_notes(self.series, detail))
         return {**outline, "series": series, "notes": outline["notes"] + notes}
 
     def outline(self) -> dict[str, Any]:

@@ -84,41 +84,34 @@ def _video(video: Mapping[str, Any]) -> str:
     if not video:
         return ""
     size = f"{video['width']}x{video['height']}" if video.get("width") and video.get("height") else ""
-    pixels = (
-        f"{video.get('pixel_format', '')} {video['bitdepth']}-bit".strip() if video.get("bitdepth") else ""
-    )
-    rate = _rate(video)
-    kept = [video.get("path"), size, pixels, f"{float(rate):.6g} fps" if rate else "", video.get("codec")]
-    if video.get("frames"):
-        kept.append(f"{video['frames']} frames")
+    rate, frames = _rate(video), f"{video['frames']} frames" if video.get("frames") else ""
+    speed = f"{float(rate):.6g} fps" if rate else ""
+    kept = (video.get("path"), size, _pixels(video), speed, video.get("codec"), frames)
     return ", ".join(str(part) for part in kept if part)
+
+
+def _pixels(video: Mapping[str, Any]) -> str:
+    return f"{video.get('pixel_format', '')} {video['bitdepth']}-bit".strip() if video.get("bitdepth") else ""
 
 
 def _compared(video: Mapping[str, Any]) -> str:
     if not video.get("width"):
         return ""
-    parts = [f"at {video.get('width')}x{video.get('height')}"]
-    if video.get("bitdepth"):
-        parts.append(f"{video.get('pixel_format', '')} {video['bitdepth']}-bit".strip())
-    if video.get("display") not in (None, "native"):
-        parts.append(f"as on a display of {video['display']}")
+    display = video.get("display")
+    shown = "" if display in (None, "native") else f"as on a display of {display}"
     conversions = video.get("conversions")
-    parts += [str(one) for one in conversions] if isinstance(conversions, list) else []
-    return ", ".join(parts)
+    made = map(str, conversions) if isinstance(conversions, list) else ()
+    parts = (f"at {video.get('width')}x{video.get('height')}", _pixels(video), shown)
+    return ", ".join([*filter(None, parts), *made])
 
 
 def _pairing(video: Mapping[str, Any]) -> str:
     words = {"index": "frame by frame", "time": "by presentation time"}
     parts = [words[video["pair_by"]]] if video.get("pair_by") in words else []
-    for key, text in (
-        ("frame_skip_ref", "{} frames of the reference skipped"),
-        ("frame_skip_dis", "{} frames of the distorted video skipped"),
-    ):
-        if video.get(key):
-            parts.append(text.format(video[key]))
-    alignment = mapping(video.get("alignment"))
-    decided = len(list(entries(alignment.get("decisions"))))
-    if decided:
+    for side, of in (("ref", "the reference"), ("dis", "the distorted video")):
+        if skipped := video.get(f"frame_skip_{side}"):
+            parts.append(f"{skipped} frames of {of} skipped")
+    if decided := len(list(entries(mapping(video.get("alignment")).get("decisions")))):
         parts.append(f"aligned, {decided} decision{'s' * (decided > 1)} marked on the curve")
     return ", ".join(parts)
 
@@ -126,14 +119,12 @@ def _pairing(video: Mapping[str, Any]) -> str:
 def _frames(source: ReportSource, about: Mapping[str, Any]) -> str:
     scored = len(source.frames)
     pairs = mapping(about.get("input")).get("pairs")
-    text = f"{scored:,} scored"
-    if isinstance(pairs, int) and pairs != scored:
-        text = f"{scored:,} of {pairs:,} scored"
+    of = f" of {pairs:,}" if isinstance(pairs, int) and pairs != scored else ""
+    text = f"{scored:,}{of} scored"
     every = about.get("subsample")
     if isinstance(every, int) and every > 1:
         text += f", one in {every}"
-    partial = mapping(about.get("partial"))
-    if partial:
+    if partial := mapping(about.get("partial")):
         whole = partial.get("of")
         text += f", partial: interrupted{f' before {whole:,}' if isinstance(whole, int) else ''}"
     return text
@@ -194,8 +185,7 @@ def _steering(about: Mapping[str, Any]) -> Iterator[PageEvent]:
     stopped = steering.get("stopped_after")
     if isinstance(stopped, int):
         yield PageEvent(stopped, "the measurement was stopped after this frame")
-    partial = mapping(about.get("partial"))
-    measured = partial.get("frames")
+    measured = mapping(about.get("partial")).get("frames")
     if isinstance(measured, int) and measured > 0:
         yield PageEvent(measured - 1, "the measurement was interrupted after this frame")
 

@@ -48,7 +48,8 @@ def score_page(
     """
     about = mapping(extra.get("acuity"))
     scores, labels = _scores(source, extra, about)
-    frames, order = _in_order(source.frames)
+    order = np.argsort(source.frames, kind="stable")
+    frames = np.asarray(source.frames, np.int64)[order]
     columns = {name: np.asarray(values, np.float64)[order] for name, values in source.columns.items()}
     asked: Any = extra.get("metrics")
     named = {name: column_name(name, scores, asked) for name in [*scores, *columns] if name in columns}
@@ -59,18 +60,14 @@ def score_page(
     parts = _parts(about)
     figures = {name: {} if name in parts else _pooled(columns[name], pooled.get(name, {})) for name in shown}
     events, gaps = score_events(frames, about)
-    series = Series(
-        _title(extra, about),
-        frames,
-        [
-            PageColumn(name, one.label, one.kind, columns[name], one.unit, one.better, said, breaks)
-            for name, one in shown.items()
-            for said in [_SEE_PARTS if name in parts else _said(figures[name], one)]
-            for breaks in [[int(np.searchsorted(frames, part["first"])) for part in parts.get(name, [])[1:]]]
-        ],
-        _times(extra, about, frames, order),
-        events,
-    )
+
+    def column(name: str, one: ColumnName) -> PageColumn:
+        said = _SEE_PARTS if name in parts else _said(figures[name], one)
+        breaks = [int(np.searchsorted(frames, part["first"])) for part in parts.get(name, [])[1:]]
+        return PageColumn(name, one.label, one.kind, columns[name], one.unit, one.better, said, breaks)
+
+    made = [column(name, one) for name, one in shown.items()]
+    series = Series(_title(extra, about), frames, made, _times(extra, about, frames, order), events)
     left_out = ranked[MOST_COLUMNS:]
     notes = [
         *_notes(about),
@@ -118,13 +115,6 @@ def _scores(
     return names, {name: label for name, label in labels.items() if name in names}
 
 
-def _in_order(given: Sequence[int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The frame numbers in order, and the rows in that order."""
-    frames = np.asarray(given, np.int64)
-    order = np.argsort(frames, kind="stable")
-    return frames[order], order
-
-
 def _times(
     extra: Mapping[str, Any], about: Mapping[str, Any], frames: NDArray[np.int64], order: NDArray[np.int64]
 ) -> NDArray[np.float64] | None:
@@ -158,10 +148,8 @@ def _same(said: float, computed: float) -> bool:
 
 
 def _said(figures: Mapping[str, float], shown: ColumnName) -> list[tuple[str, str]]:
-    kept = {
-        name: value for name, value in figures.items() if name != "harmonic mean" or shown.kind == "score"
-    }
-    return [(name, _number(value, shown.decimals)) for name, value in kept.items()]
+    left_out = () if shown.kind == "score" else ("harmonic mean",)
+    return [(name, _number(value, shown.decimals)) for name, value in figures.items() if name not in left_out]
 
 
 def _number(value: float, decimals: int) -> str:
@@ -184,8 +172,8 @@ def _subtitle(extra: Mapping[str, Any], about: Mapping[str, Any], labels: Mappin
     elif extra.get("no_reference"):
         parts.append("without a reference")
     parts += dict.fromkeys(labels.values())
-    partial, every = mapping(about.get("partial")), about.get("subsample")
-    if partial:
+    every = about.get("subsample")
+    if mapping(about.get("partial")):
         parts.append("partial")
     if about.get("steering"):
         parts.append("steered")
@@ -253,17 +241,15 @@ def _extremes(
     row = int(np.nanargmax(column.values) if lower else np.nanargmin(column.values))
     worst, mark = ("highest", "p95") if lower else ("lowest", "p5")
     when = "" if series.times is None else f" at {clock(float(series.times[row]), 3)}"
-    yield FigureTile(
-        f"{worst} frame", _number(figures[worst], one.decimals), f"frame {series.frames[row]}{when}"
-    )
+    shown = f"frame {series.frames[row]}{when}"
+    yield FigureTile(f"{worst} frame", _number(figures[worst], one.decimals), shown)
     reach = "stay below" if lower else "reach"
     yield FigureTile(mark, _number(figures[mark], one.decimals), f"95 % of the frames {reach} it")
 
 
 def _notes(about: Mapping[str, Any]) -> Iterator[PageNote]:
-    notes = about.get("notes")
-    for note in notes if isinstance(notes, Sequence) and not isinstance(notes, str) else ():
-        if isinstance(note, Mapping) and isinstance(note.get("text"), str):
+    for note in entries(about.get("notes")):
+        if isinstance(note.get("text"), str):
             yield PageNote("warning" if note.get("level") == "warning" else "info", note["text"])
 
 
@@ -284,10 +270,8 @@ def _doubts(columns: Mapping[str, NDArray[np.float64]], frames: NDArray[np.int64
         yield PageNote("warning", NO_FIGURES)
     twice = frames[1:][np.diff(frames) == 0]
     if len(twice):
-        yield PageNote(
-            "warning",
-            f"{len(twice):,} frame numbers occur more than once, the first is {twice[0]}: all are drawn",
-        )
+        said = f"{len(twice):,} frame numbers occur more than once, the first is {twice[0]}: all are drawn"
+        yield PageNote("warning", said)
 
 
 def _contradictions(

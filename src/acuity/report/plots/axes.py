@@ -87,10 +87,7 @@ def value_axis(low: float, high: float, most: int) -> Axis:
         room = max(abs(low) * 0.01, 0.5)
         low, high = low - room, high + room
     step = _step((high - low) / (most - 1))
-    while True:
-        first, last = math.floor(low / step + _SLACK), math.ceil(high / step - _SLACK)
-        if last - first + 1 <= most:
-            break
+    while (last := math.ceil(high / step - _SLACK)) - (first := math.floor(low / step + _SLACK)) >= most:
         step = _step(step * 1.01)
     ticks = _ticks(step, first, last)
     return Axis(ticks[0].value, ticks[-1].value, ticks)

@@ -190,11 +190,8 @@ def _columns(count: int, room: _Room) -> int:
 
 
 def _limits(series: Sequence[PlotSeries]) -> tuple[float, float] | None:
-    finite = [one.values[storable(one.values)] for one in series]
-    finite = [values for values in finite if len(values)]
-    if not finite:
-        return None
-    return min(float(values.min()) for values in finite), max(float(values.max()) for values in finite)
+    finite = np.concatenate([np.zeros(0), *(one.values[storable(one.values)] for one in series)])
+    return (float(finite.min()), float(finite.max())) if len(finite) else None
 
 
 def _scales(series: Sequence[PlotSeries], seconds: float | None, up: Axis, room: _Room) -> _Scales:
@@ -289,6 +286,5 @@ def _description(
 ) -> str:
     names = ", ".join(shortened(note(one.name), _NAME) for one in series[:8] if one.name)
     of = f" of {names}" if names else ""
-    if limits is None:
-        return f"{label}{of} over time: {said}"
-    return f"{label}{of} over time, from {limits[0]:.2f} to {limits[1]:.2f}"
+    about = f": {said}" if limits is None else ", from {:.2f} to {:.2f}".format(*limits)
+    return f"{label}{of} over time{about}"

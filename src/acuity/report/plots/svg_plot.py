@@ -43,20 +43,16 @@ def _svg(drawn: Figure) -> str:
 
 
 def _line(part: Line) -> str:
-    dash = f' stroke-dasharray="{" ".join(f"{length:g}" for length in part.dash)}"' if part.dash else ""
-    round_ = (
-        ' stroke-linejoin="round" stroke-linecap="round"' if not part.dash and len(part.points) != 2 else ""
-    )
-    return (
-        f'<path d="{_path(part.points)}" fill="none" stroke="{part.colour}" '
-        f'stroke-width="{part.width:.3g}"{dash}{round_}/>'
-    )
+    ends = ' stroke-linejoin="round" stroke-linecap="round"' if len(part.points) != 2 else ""
+    if part.dash:
+        ends = f' stroke-dasharray="{" ".join(f"{length:g}" for length in part.dash)}"'
+    stroke = f'stroke="{part.colour}" stroke-width="{part.width:.3g}"{ends}'
+    return f'<path d="{_path(part.points)}" fill="none" {stroke}/>'
 
 
 def _area(part: Area) -> str:
-    there = np.column_stack((part.x, part.top))
-    back = np.column_stack((part.x, part.bottom))[::-1]
-    path = _path(np.concatenate((there, back)))
+    there, back = (np.column_stack((part.x, edge)) for edge in (part.top, part.bottom))
+    path = _path(np.concatenate((there, back[::-1])))
     # The edge keeps an area visible that is thinner than a pixel.
     return (
         f'<path d="{path}z" fill="{part.colour}" fill-opacity="{part.opacity:g}" stroke="{part.colour}" '
@@ -81,10 +77,8 @@ def _path(points: Floats) -> str:
     """The points as a path: one place, then steps in tenths of a pixel, which take the fewest letters."""
     tenths = np.rint(points * 10).astype(np.int64)
     first = "M{} {}".format(*map(_tenth, tenths[0].tolist()))
-    steps = np.diff(tenths, axis=0).tolist()
-    if not steps:
-        return f"{first}h0"
-    return f"{first}l{' '.join(f'{_tenth(x)} {_tenth(y)}' for x, y in steps)}".replace(" -", "-")
+    steps = " ".join(f"{_tenth(x)} {_tenth(y)}" for x, y in np.diff(tenths, axis=0).tolist())
+    return f"{first}l{steps}".replace(" -", "-") if steps else f"{first}h0"
 
 
 def _tenth(number: int) -> str:

@@ -31,7 +31,8 @@ def encoder_of(name: str) -> Encoder | None:
 def find_encoder(name: str) -> Encoder:
     """The encoder of a name or alias; EncoderError says which are usable here."""
     encoder = encoder_of(name)
-    if encoder is not None and is_usable(encoder):
+    why = None if encoder is None else _why_unusable(encoder)
+    if encoder is not None and why is None:
         return encoder
     here = listed([known.name for known in usable_encoders()])
     if encoder is None:
@@ -41,28 +42,20 @@ def find_encoder(name: str) -> Encoder:
             else "an ffmpeg that ACUITY_FFMPEG names brings more"
         )
         raise EncoderError(f"there is no encoder {quoted(name)}: use {here}; {more}")
-    why = "is not in this build of PyAV" if encoder.in_process else _why_unusable(encoder)
     raise EncoderError(f"{encoder.name} {why}: use {here}")
 
 
 def usable_encoders() -> list[Encoder]:
     """The encoders of this machine, those of PyAV first."""
-    return [encoder for encoder in ENCODERS.values() if is_usable(encoder)]
-
-
-@cache
-def _in_pyav(name: str) -> bool:
-    import av
-
-    return name in av.codecs_available
-
-
-def is_usable(encoder: Encoder) -> bool:
-    """Whether an encoder is on this machine, and works."""
-    return _in_pyav(encoder.name) if encoder.in_process else _why_unusable(encoder) is None
+    return [encoder for encoder in ENCODERS.values() if _why_unusable(encoder) is None]
 
 
 def _why_unusable(encoder: Encoder) -> str | None:
+    """Why an encoder isn't on this machine, or doesn't work; None if it does."""
+    if encoder.in_process:
+        import av
+
+        return None if encoder.name in av.codecs_available else "is not in this build of PyAV"
     from acuity.tune.encoders.external import why_unusable  # loads PyAV and encoding.py
 
     return why_unusable(encoder)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import closing
 from fractions import Fraction
 from typing import Final, NamedTuple
 
@@ -43,10 +43,6 @@ class Weight(NamedTuple):
     copied: int  # sound, subtitles and attachments
     container: int  # an estimate
 
-    @property
-    def bytes(self) -> int:
-        return self.copied + self.container
-
 
 def beside(source: InputContainer, clip: Clip, format: str) -> BesideStreams:
     """Look at the streams of a source for a file of that format, by FFmpeg's name.
@@ -78,11 +74,7 @@ def from_start(clip: Clip) -> bool:
 @contextlib.contextmanager
 def opened(clip: Clip) -> Iterator[InputContainer]:
     """The container of a clip's source, as long as it is needed."""
-    with ExitStack() as stack:
-        file = open_source(clip.path)
-        stack.callback(file.close)
-        source = open_container(file, AvFile(file))
-        stack.callback(source.close)
+    with closing(open_source(clip.path)) as file, closing(open_container(file, AvFile(file))) as source:
         yield source
 
 

@@ -75,20 +75,17 @@ class PictureForm:
     @property
     def colours(self) -> tuple[int, int, int]:
         """Primaries, transfer and matrix by their numbers in ITU-T H.273."""
-        return (
-            _number(PRIMARIES, self.primaries),
-            _number(TRANSFERS, self.transfer),
-            _number(MATRICES, self.matrix),
-        )
+        tables = (PRIMARIES, self.primaries), (TRANSFERS, self.transfer), (MATRICES, self.matrix)
+        primaries, transfer, matrix = (_number(table, name) for table, name in tables)
+        return primaries, transfer, matrix
 
     def steps(self, info: VideoInfo) -> list[Step]:
         full = bool(self.full_range)
         sized = (info.width, info.height) == (self.width, self.height)
         if not sized or info.format.depth != self.format.depth:
             return [Fit(self.width, self.height, self.format, full, full, "lanczos")]
-        if info.format.layout != self.format.layout:  # gray gets empty chroma
-            return [Resample(self.format, full)]
-        return []
+        # Gray gets empty chroma.
+        return [Resample(self.format, full)] if info.format.layout != self.format.layout else []
 
 
 def _number(table: dict[int, str], name: str | None) -> int:
@@ -102,12 +99,9 @@ def pixel_formats(encoder: Encoder) -> tuple[str, ...]:
         return encoder.pixel_formats
     formats = av.Codec(encoder.name, "w").video_formats or []
     names = (format.name for format in formats)
-    return tuple(name for name in names if name.startswith("yuv") and av_name_known(name))
-
-
-def av_name_known(name: str) -> bool:
-    """Whether frames of this format can be made here: planar, without alpha, not one of JPEG's."""
-    return name in DIRECT and av_name(DIRECT[name]) == name
+    # Frames of these can be made here: planar, without alpha, not one of JPEG's.
+    made = (name for name in names if name in DIRECT and av_name(DIRECT[name]) == name)
+    return tuple(name for name in made if name.startswith("yuv"))
 
 
 def _format(clip: Clip, settings: EncoderSettings) -> PixelFormat:
@@ -131,11 +125,8 @@ def _format(clip: Clip, settings: EncoderSettings) -> PixelFormat:
             f"{name} as it is built here doesn't take {av_name(source)}, the format of '{clip.path}', "
             f"and fewer than {_HDR_DEPTH} bits show bands in HDR: use {listed(fit)}"
         )
-    raise EncoderError(
-        f"{name} doesn't take {av_name(source)}, the format of '{clip.path}': pass ",
-        to_set("out_pix_fmt", nearest),
-        " to convert it",
-    )
+    why = f"{name} doesn't take {av_name(source)}, the format of '{clip.path}'"
+    raise EncoderError(f"{why}: pass ", to_set("out_pix_fmt", nearest), " to convert it")
 
 
 def _nearest(source: PixelFormat, known: tuple[str, ...]) -> str:

@@ -172,18 +172,16 @@ class EncodedReader(BaseReader):
 
     def _take(self, packet: Packet | None) -> None:
         assert self._encoding is not None
+        self._flushed = packet is None
         if self._decoder is None:
             if packet is None:
-                self._flushed = True
                 return
             self._decoder = self._encoding.decoder()
             if self._sink is not None:
                 self._sink.begin(self._encoding, self._feeder.times)
-        if packet is None:
-            self._flushed = True
-        elif packet.pts is None or packet.pts < 0:
-            raise EncodeFailed(f"{self._name} made a packet without a time")
-        else:
+        if packet is not None:
+            if packet.pts is None or packet.pts < 0:
+                raise EncodeFailed(f"{self._name} made a packet without a time")
             self._sizes[packet.pts] = self._sizes.get(packet.pts, 0) + packet.size
         try:
             self._decoded.extend(self._decoder.decode(packet))

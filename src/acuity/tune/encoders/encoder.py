@@ -9,13 +9,13 @@ from typing import Any, Final
 
 from acuity.errors import EncoderError, OutputError, TuneError
 from acuity.text import quoted
+from acuity.tune.values import as_whole
 
 # One vocabulary of presets for all encoders, from fast to slow.
 PRESETS: Final = (
     *("ultrafast", "superfast", "veryfast", "faster", "fast"),
     *("medium", "slow", "slower", "veryslow", "placebo"),
 )
-DEFAULT_PRESET: Final = "medium"
 # Suffixes of files and FFmpeg's names of their formats.
 FORMATS: Final = {".mp4": "mp4", ".m4v": "mp4", ".mkv": "matroska", ".webm": "webm", ".mov": "mov"}
 
@@ -63,8 +63,7 @@ class Encoder:
 
     def quality(self, step: int) -> float:
         """The knob's value at a step: an int where it is whole."""
-        value = self.best + step * self.stride * (1 if self.worst >= self.best else -1)
-        return int(value) if value == int(value) else value
+        return as_whole(self.best + step * self.stride * (1 if self.worst >= self.best else -1))
 
     def step(self, quality: float) -> int:
         """The step of a knob's value, or the nearest."""
@@ -78,14 +77,12 @@ class Encoder:
 
     def preset(self, word: str | None) -> str:
         """The encoder's own word for a preset; EncoderError if it has none such."""
-        word = DEFAULT_PRESET if word is None else word
+        word = "medium" if word is None else word
         if word in self.presets:
             return self.presets[word]
-        if word in self.own_presets:
-            return word
-        if not self.presets and word in PRESETS:
-            return word  # it has no presets, so any is as good
-        words = [name for name in PRESETS if name in self.presets]
+        if word in self.own_presets or (not self.presets and word in PRESETS):
+            return word  # of an encoder without presets any is as good
+        words = [*self.presets]
         own = [name for name in self.own_presets if name not in words]
         known = ", ".join([*words, *(own if len(own) < 8 else [f"{own[0]} to {own[-1]}"])])
         raise EncoderError(f"{self.name} has no preset {quoted(word)}: use one of {known}")

@@ -14,7 +14,7 @@ import time
 from abc import ABC, abstractmethod
 from collections import deque
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from fractions import Fraction
 from typing import Any, Final, TypeAlias, cast
 
@@ -125,21 +125,15 @@ class Job:
     threads: int
 
     def document(self) -> dict[str, Any]:
-        names = "encoder options width height pixel_format range matrix primaries transfer threads"
-        return {
-            **{name: getattr(self, name) for name in names.split()},
-            "rate": self.rate.as_integer_ratio(),
-            "time_base": (1 / self.rate).as_integer_ratio(),
-            "aspect": self.aspect.as_integer_ratio() if self.aspect else None,
-        }
+        about = {**asdict(self), "time_base": 1 / self.rate}
+        return {k: v.as_integer_ratio() if isinstance(v, Fraction) else v for k, v in about.items()}
 
 
 def gray_job(
     encoder: str, options: dict[str, str], size: tuple[int, int], pixel_format: str, threads: int = 0
 ) -> Job:
-    unsaid = 2
-    rate = Fraction(25)
-    return Job(encoder, options, *size, pixel_format, rate, None, 0, unsaid, unsaid, unsaid, threads)
+    unsaid = 2, 2, 2
+    return Job(encoder, options, *size, pixel_format, Fraction(25), None, 0, *unsaid, threads)
 
 
 def encode_gray(encoding: Encoding, job: Job) -> None:

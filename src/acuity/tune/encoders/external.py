@@ -13,7 +13,8 @@ import subprocess
 import threading
 import time
 from functools import cache
-from typing import BinaryIO, Final, cast
+from types import SimpleNamespace
+from typing import Final, cast
 
 import av
 import numpy as np
@@ -39,11 +40,8 @@ _RANGES: Final = {1: "tv", 2: "pc"}
 # Lines that say only that something went wrong before.
 _ADDRESS: Final = re.compile(r"^(\[\S+ @ 0x[0-9a-f]+\] )+")
 _EMPTY_WORDS: Final = (
-    "Conversion failed",
-    "Error opening output",
-    "Error while opening",
-    "Terminating",
-    "Task ",
+    *("Conversion failed", "Error opening output", "Error while opening"),
+    *("Terminating", "Task "),
 )
 # Options that belong to the video where the program asks for it.
 _OF_VIDEO: Final = {"b": "b:v"}
@@ -111,14 +109,9 @@ def _tried(named: str, encoder: Encoder) -> str | None:
 
 
 def _asked(named: str, what: str) -> str:
-    done = subprocess.run(
-        [named, "-hide_banner", what],
-        capture_output=True,
-        stdin=subprocess.DEVNULL,
-        timeout=_SECONDS,
-        check=True,
-    )
-    return done.stdout.decode("utf-8", "replace")
+    words, none = [named, "-hide_banner", what], subprocess.DEVNULL
+    told = subprocess.check_output(words, stdin=none, stderr=none, timeout=_SECONDS)
+    return told.decode("utf-8", "replace")
 
 
 def _said(error: Exception) -> str:
@@ -233,7 +226,8 @@ class ExternalEncoding(Encoding):
     def _demux(self) -> None:
         assert self._child.stdout is not None
         try:
-            container = av.open(_Pipe(cast("BinaryIO", self._child.stdout)), "r", format=self._format)
+            pipe = SimpleNamespace(read=self._child.stdout.read)  # PyAV must not try to seek
+            container = av.open(pipe, "r", format=self._format)
             self._container = container
             stream = container.streams.video[0]
             self.extradata = stream.codec_context.extradata or b""
@@ -262,16 +256,6 @@ class ExternalEncoding(Encoding):
             with contextlib.suppress(queue.Full):
                 self._packets.put(entry, timeout=0.1)
                 return
-
-
-class _Pipe:
-    """The output of a process, for PyAV, which must not try to seek."""
-
-    def __init__(self, file: BinaryIO) -> None:
-        self._file = file
-
-    def read(self, count: int) -> bytes:
-        return self._file.read(count)
 
 
 def tag_filters(job: Job) -> list[str]:

@@ -122,8 +122,7 @@ class VideoFile:
                 self.notes.append("only parts of the source are encoded, so nothing but its video is copied")
             self._source = None
             return
-        if source.start_time:
-            self._offset = Fraction(source.start_time, av.time_base)
+        self._offset = Fraction(source.start_time or 0, av.time_base)
         container.metadata.update(_kept(source.metadata))
         if chapters := source.chapters():
             container.set_chapters([moved for chapter in chapters if (moved := self._moved(chapter))])
@@ -185,12 +184,11 @@ class VideoFile:
         """A chapter by the file's clock; None if the frames end before it."""
         base = chapter["time_base"] or Fraction(1)
         start, end = (at - round(self._offset / base) for at in (chapter["start"], chapter["end"]))
-        if self._clip.parts is not None:
-            last = math.ceil(self._clip.parts[0].end / self._clip.rate / base)
-            if start >= last:
-                return None
-            end = min(end, last)
-        return {**chapter, "start": start, "end": end}
+        parts = self._clip.parts
+        last = end if parts is None else math.ceil(parts[0].end / self._clip.rate / base)
+        if parts is not None and start >= last:
+            return None
+        return {**chapter, "start": start, "end": min(end, last)}
 
     def _copy_streams(self) -> None:
         container, source, video = self._container, self._source, self._video
@@ -241,7 +239,7 @@ class VideoFile:
             made = None if words is None else copied.text.encode_subtitle(words)
         except AV_ERRORS as error:
             note = f"some text of {described(copied.source)} is left out: {one_line(reason(error))}"
-            self.notes.extend([note] if note not in self.notes else [])
+            self.notes += [] if note in self.notes else [note]
             return None
         if made is not None:
             made.time_base, made.pts, made.dts = packet.time_base, packet.pts, packet.dts
@@ -270,8 +268,7 @@ class VideoFile:
         assert packet.dts is not None
         copied = self._copied[packet.stream_index]
         if copied.text is not None:
-            words = self._converted(packet, copied)
-            if words is None:
+            if (words := self._converted(packet, copied)) is None:
                 return
             packet = words
         assert packet.dts is not None

@@ -27,7 +27,8 @@ from av.video.codeccontext import VideoCodecContext
 from av.video.stream import VideoStream
 
 from acuity.child_process import Ended, Tell, begin, exactly, fill, read_document
-from acuity.video.picture import Picture, PixelFormat, Samples
+from acuity.video.buffers import FrameLayout, allocate
+from acuity.video.picture import Picture
 from acuity.video.readers.av_open import AV_ERRORS, reason
 from acuity.video.readers.avframes import DIRECT, to_frame
 
@@ -82,18 +83,14 @@ def _carry_out(job: dict[str, Any], frames: BinaryIO, tell: Tell) -> None:
                 if first:
                     first = False
                     tell(HEADER, _header(container, blob, packet))
-                tell(PACKETS, _about(packet, spent), cast("bytes", memoryview(packet)))
+                about = PACKET.pack(*_times(packet), packet.duration or 1, packet.is_keyframe, spent)
+                tell(PACKETS, about, cast("bytes", memoryview(packet)))
             del frame
         tell(DONE, struct.pack("<d", time.process_time() - begun))
     except AV_ERRORS as error:
         tell(FAILED, _sentence(error).encode())
         os._exit(1)  # its state is unknown
     del context, container
-
-
-def _about(packet: av.Packet[VideoStream], spent: float) -> bytes:
-    pts, dts = _times(packet)
-    return PACKET.pack(pts, dts, packet.duration or 1, packet.is_keyframe, spent)
 
 
 def _times(packet: av.Packet[VideoStream]) -> tuple[int, int]:
@@ -122,33 +119,24 @@ def _header(
 
 def _pictures(job: dict[str, Any], frames: BinaryIO) -> Iterator[av.VideoFrame | None]:
     """The frames of a job as the encoder takes them, then None."""
-    format = DIRECT[job["pixel_format"]]
-    shapes = format.plane_shapes(job["width"], job["height"])
-    buffer = bytearray(format.frame_bytes(job["width"], job["height"]))
+    layout = FrameLayout.of(DIRECT[job["pixel_format"]], job["width"], job["height"])
+    buffer = allocate(layout.frame_bytes)
+    picture = Picture(layout.planes(buffer), layout.format)
     index = 0
     while exactly(frames, 1) == FRAME:
-        fill(frames, memoryview(buffer))
-        frame = to_frame(_picture(buffer, shapes, format))
+        fill(frames, buffer.data)
+        frame = to_frame(picture)
         frame.pts, frame.time_base = index, Fraction(*job["time_base"])
-        frame.color_range = job["range"]
-        frame.colorspace = job["matrix"]
-        frame.color_primaries = job["primaries"]
-        frame.color_trc = job["transfer"]
+        _mark(frame, job)
         index += 1
         yield frame
     yield None
 
 
-def _picture(buffer: bytearray, shapes: list[tuple[int, int]], format: PixelFormat) -> Picture:
-    import numpy as np
-
-    planes, start = [], 0
-    for rows, columns in shapes:
-        count = rows * columns
-        plane = np.frombuffer(buffer, format.dtype, count, start)
-        planes.append(plane.reshape(rows, columns))
-        start += count * format.bytes_per_sample
-    return Picture(cast("tuple[Samples, ...]", tuple(planes)), format)
+def _mark(shown: av.VideoFrame | VideoCodecContext, job: dict[str, Any]) -> None:
+    """Set the colour tags."""
+    shown.color_range, shown.colorspace = job["range"], job["matrix"]
+    shown.color_primaries, shown.color_trc = job["primaries"], job["transfer"]
 
 
 class _Refused(Exception):
@@ -166,10 +154,7 @@ def _opened(job: dict[str, Any], container: av.container.OutputContainer) -> Vid
     context.framerate = Fraction(*job["rate"])
     if job["aspect"]:
         context.sample_aspect_ratio = Fraction(*job["aspect"])
-    context.color_range = job["range"]
-    context.colorspace = job["matrix"]
-    context.color_primaries = job["primaries"]
-    context.color_trc = job["transfer"]
+    _mark(context, job)
     context.flags |= Flags.global_header  # as files have it
     context.thread_count = job["threads"]
     context.options = dict(job["options"])
@@ -186,8 +171,7 @@ def _opened(job: dict[str, Any], container: av.container.OutputContainer) -> Vid
     _leave_real_time()
     if context.options:
         raise _Refused(f"it has no option {', '.join(sorted(context.options))}")
-    unknown = [text.strip() for _, _, text in logs if text.startswith(_COMPLAINTS)]
-    if unknown:
+    if unknown := [text.strip() for _, _, text in logs if text.startswith(_COMPLAINTS)]:
         raise _Refused(unknown[0].rstrip("."))
     return context
 

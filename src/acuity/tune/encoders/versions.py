@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import re
+from contextlib import suppress
 from typing import Final
 
 import av
@@ -65,14 +66,11 @@ def _asked(name: str) -> str | None:
     part, function = _ASKED.get(name, ("", ""))
     av.Codec(name, "w")  # loads FFmpeg's libraries, and theirs with them
     for path in _loaded(part):
-        try:
+        with suppress(OSError, AttributeError):
             ask = getattr(ctypes.CDLL(path), function)
-        except (OSError, AttributeError):
-            continue
-        ask.restype = ctypes.c_char_p
-        ask.argtypes = ()
-        answer = ask()
-        return None if answer is None else answer.decode("ascii", "replace").removeprefix("v")
+            ask.restype = ctypes.c_char_p
+            answer = ask()
+            return None if answer is None else answer.decode("ascii", "replace").removeprefix("v")
     return None
 
 

@@ -163,25 +163,18 @@ def _vp9(stream: EncodedStream) -> str:
 
 def _vp9_level(stream: EncodedStream) -> int:
     """The lowest level that allows the stream's size, rate and bits: VP9 doesn't write it down."""
-    samples = stream.width * stream.height
-    needed: tuple[float | Fraction, ...] = (
-        samples * stream.rate,
-        samples,
-        stream.bitrate_kbps,
-        max(stream.width, stream.height),
+    samples, longer = stream.width * stream.height, max(stream.width, stream.height)
+    needed: tuple[float | Fraction, ...] = samples * stream.rate, samples, stream.bitrate_kbps, longer
+    fitting = (
+        number
+        for number, most in _VP9_LEVELS.items()
+        if all(one <= limit for one, limit in zip(needed, most, strict=True))
     )
-    for number, most in _VP9_LEVELS.items():
-        if all(one <= limit for one, limit in zip(needed, most, strict=True)):
-            return number
-    return max(_VP9_LEVELS)
+    return next(fitting, max(_VP9_LEVELS))
 
 
-_READERS: Final[Mapping[str, Callable[[EncodedStream], str]]] = {
-    "h264": _h264,
-    "hevc": _hevc,
-    "av1": _av1,
-    "vp9": _vp9,
-}
+_Reader = Callable[[EncodedStream], str]
+_READERS: Final[Mapping[str, _Reader]] = {"h264": _h264, "hevc": _hevc, "av1": _av1, "vp9": _vp9}
 
 
 # ---- the head of a stream --------------------------------------------------------------------------

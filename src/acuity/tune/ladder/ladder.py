@@ -7,7 +7,7 @@ will need, so a rung's final encode is the sample that it was chosen for.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -26,8 +26,6 @@ from acuity.tune.ladder.playlists import (
     MediaSegment,
     SegmentTimes,
     Variant,
-    dash,
-    hls_multivariant,
     rendition_name,
 )
 from acuity.tune.ladder.rungs import RungChoice, choose_rungs, convex_hull, unreached
@@ -123,12 +121,6 @@ class Ladder:
         same = [other for other in self.renditions if other.name == sample.name]
         return sample.name if len(same) < 2 else f"{sample.name}_{sample.crf}"
 
-    def hls(self) -> str:
-        return hls_multivariant(self.variants)
-
-    def dash(self) -> str:
-        return dash(self.variants)
-
     def document(self) -> dict[str, Any]:
         rungs = [
             {**sample.document(), "codecs": variant.codecs, "uri": f"{variant.name}.m3u8"}
@@ -203,7 +195,12 @@ def build_ladder(
     steps = [min(max(encoder.step(quality), low), high) for quality in grid]
     sweep = Sweep(list(sizes), steps, wanted, first_step=low, last_step=high)
     before = bench.encodes
-    samples += _measure(bench, clip, sizes, segment, sweep, pool, len(sizes) * len(grid))
+    expected = len(sizes) * len(grid)
+    bench.tally.plan(expected)
+    try:
+        samples += _measure(bench, clip, sizes, segment, sweep, pool)
+    finally:
+        bench.tally.plan(-expected)
     measured = [sample for sample in samples if sample.point is not None]
     if not measured:
         raise TuneError(next(sample.error for sample in samples if sample.error is not None))
@@ -260,16 +257,11 @@ def _without_rung(
     """Which of the sizes asked for have no rung, and why."""
     used = {(sample.width, sample.height) for sample in rungs}
     hull = {(sample.width, sample.height) for sample in convex_hull(measured)}
-    found = []
-    for size in sizes:
-        if size not in used:
-            why = (
-                "its encodes that are worth their bits are beyond the targets, or too near to other rungs"
-                if size in hull
-                else "at its bitrates other sizes have higher scores"
-            )
-            found.append(f"no rung is {size[0]}x{size[1]}: {why}")
-    return found
+    why = {
+        True: "its encodes that are worth their bits are beyond the targets, or too near to other rungs",
+        False: "at its bitrates other sizes have higher scores",
+    }
+    return [f"no rung is {size[0]}x{size[1]}: {why[size in hull]}" for size in sizes if size not in used]
 
 
 def _segmented(settings: EncoderSettings, clip: Clip, segment_seconds: float) -> tuple[EncoderSettings, int]:
@@ -317,24 +309,15 @@ def _measure(
     segment: int,
     sweep: Sweep,
     pool: str,
-    expected: int,
-) -> list[LadderSample]:
-    found: list[LadderSample] = []
-    bench.tally.plan(expected)
-    try:
-        while wishes := sweep.next():
-            asked = [(sizes[size], sizes[size].encoder.quality(step)) for size, step in wishes]
-            points = bench.points((clip, *each) for each in asked)
-            for wish, (settings, quality), point in zip(wishes, asked, points, strict=True):
-                if isinstance(point, Point):
-                    vmaf = point.pool(method=pool)
-                    sample = LadderSample(settings, segment, *wish.size, quality, point, vmaf)
-                    sweep.add(*wish, sample.bitrate_kbps, vmaf)
-                else:
-                    sample = LadderSample(
-                        settings, segment, *wish.size, quality, None, float("nan"), str(point)
-                    )
-                found.append(sample)
-    finally:
-        bench.tally.plan(-expected)
-    return found
+) -> Iterator[LadderSample]:
+    while wishes := sweep.next():
+        asked = [(sizes[size], sizes[size].encoder.quality(step)) for size, step in wishes]
+        points = bench.points((clip, *each) for each in asked)
+        for wish, (settings, quality), point in zip(wishes, asked, points, strict=True):
+            about = settings, segment, *wish.size, quality
+            if isinstance(point, Point):
+                vmaf = point.pool(method=pool)
+                sweep.add(*wish, point.bitrate_kbps, vmaf)
+                yield LadderSample(*about, point, vmaf)
+            else:
+                yield LadderSample(*about, None, float("nan"), str(point))

@@ -14,7 +14,7 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Final
@@ -28,13 +28,12 @@ from acuity.tune.clip import Clip, Times
 from acuity.tune.encoders.beside import opened
 from acuity.tune.encoders.encode import PictureForm
 from acuity.tune.encoders.encoding import Encoding, Packet
-from acuity.tune.ladder.codec_string import EncodedStream, stream_of
+from acuity.tune.ladder.codec_string import stream_of
 from acuity.tune.ladder.ladder import Ladder, LadderSample, variant
 from acuity.tune.ladder.playlists import AudioTrack, Variant, dash, hls_media, hls_multivariant
 from acuity.tune.ladder.segments import SegmentMuxer
 from acuity.tune.points.point import Point
 from acuity.tune.points.workbench import Workbench
-from acuity.tune.progress import Stopped
 from acuity.video.readers.av_open import AV_ERRORS, reason
 
 HLS: Final = "master.m3u8"
@@ -82,9 +81,7 @@ class Package:
             "hls": HLS,
             "dash": DASH,
             "renditions": [rendition.document() for rendition in self.renditions],
-            "audio": None
-            if self.audio is None
-            else {"codecs": self.audio.codecs, "language": self.audio.language},
+            "audio": self.audio and {"codecs": self.audio.codecs, "language": self.audio.language},
             "notes": self.notes,
         }
 
@@ -138,13 +135,8 @@ def package_ladder(
             made = sink.variant(ladder.name(sample), point)
             renditions.append(Rendition(sample, made, point, point.pool(method=pool)))
             start = sink.start
-
-        def check() -> None:
-            if bench.stopped:
-                raise Stopped
-
         seconds = ladder.renditions[0].segment / clip.rate
-        audio, notes = copy_sound(clip, temporary, seconds, start, check=check)
+        audio, notes = copy_sound(clip, temporary, seconds, start, check=bench.check)
         _write_playlists(temporary, [rendition.variant for rendition in renditions], audio)
     return Package(path, renditions, audio, notes)
 
@@ -153,34 +145,28 @@ class _RungSink:
     def __init__(self, clip: Clip, sample: LadderSample, folder: str) -> None:
         self._clip = clip
         self._sample = sample
-        self._codec = sample.settings.encoder.codec
-        self._head: EncodedStream | None = None
-        self._extradata = b""
+        self._extradata = self._first = b""  # headers, and the first packet
         self.start = Fraction(0)  # when the video begins in the source
         self.muxer = SegmentMuxer(folder, sample.segment / clip.rate)
 
     def begin(self, encoding: Encoding, times: Times) -> None:
         self.start = times.at(0)
         self._extradata = encoding.extradata
-        self.muxer.add_stream(
-            encoding.template(), 1 / self._clip.rate, extradata=encoding.extradata, tag=_TAGS.get(self._codec)
-        )
+        tag = _TAGS.get(self._sample.settings.encoder.codec)
+        self.muxer.add_stream(encoding.template(), 1 / self._clip.rate, extradata=encoding.extradata, tag=tag)
 
     def __call__(self, packet: Packet) -> None:
         assert packet.pts is not None
-        if self._head is None:
-            settings = self._sample.settings
-            form = PictureForm.of(self._clip, settings)
-            kbps = self._sample.bitrate_kbps
-            self._head = stream_of(settings, form, self._extradata, bytes(packet), self._clip.rate, kbps)
+        self._first = self._first or bytes(packet)
         dts = packet.pts if packet.dts is None else packet.dts
         self.muxer.mux(packet, packet.pts, dts, 1, 1 / self._clip.rate)
 
     def variant(self, name: str, point: Point) -> Variant:
         """The rendition as playlists describe it, by the segments that were written."""
-        assert self._head is not None
-        head = self._head._replace(bitrate_kbps=point.bitrate_kbps)
-        return variant(name, self._clip, self._sample, head, self.muxer.timeline)
+        clip, settings = self._clip, self._sample.settings
+        form, rate = PictureForm.of(clip, settings), point.bitrate_kbps
+        head = stream_of(settings, form, self._extradata, self._first, clip.rate, rate)
+        return variant(name, clip, self._sample, head, self.muxer.timeline)
 
 
 def _write_playlists(folder: str, variants: list[Variant], audio: AudioTrack | None) -> None:
@@ -232,14 +218,15 @@ def copy_sound(
             return None, []
         stream = next((one for one in streams if one.disposition & Disposition.default), streams[0])
         codec = stream.codec_context.name
-        naming = _NAMES.get(codec)
-        name = None if naming is None else naming(stream.codec_context.extradata or b"")
+        name = _NAMES.get(codec)
+        if codec == "aac":
+            name = _aac(stream.codec_context.extradata or b"")
         if clip.parts is not None:
             return None, ["only parts of the source are encoded, so its sound is left out"]
         if name is None:
-            why = f"its {codec} has no header, so remux the source to MP4"
-            if naming is None:
-                why = f"segments can't hold {codec} here, so convert it to AAC"
+            why = f"segments can't hold {codec} here, so convert it to AAC"
+            if codec == "aac":
+                why = f"its {codec} has no header, so remux the source to MP4"
             return None, [f"the source's sound is left out: {why}"]
         notes = []
         if len(streams) > 1:
@@ -285,13 +272,11 @@ def _aac(extradata: bytes) -> str | None:
     return f"mp4a.40.{kind}"
 
 
-# Codecs that fragmented MP4 holds and players know, and how playlists call them.
-_NAMES: Final[Mapping[str, Callable[[bytes], str | None]]] = {
-    "aac": _aac,
-    "mp3": lambda _: "mp4a.40.34",
-    "mp3float": lambda _: "mp4a.40.34",
-    "ac3": lambda _: "ac-3",
-    "eac3": lambda _: "ec-3",
-    "opus": lambda _: "Opus",
-    "flac": lambda _: "fLaC",
+# Codecs besides AAC that fragmented MP4 holds and players know, and how playlists call them.
+_NAMES: Final = {
+    **dict.fromkeys(("mp3", "mp3float"), "mp4a.40.34"),
+    "ac3": "ac-3",
+    "eac3": "ec-3",
+    "opus": "Opus",
+    "flac": "fLaC",
 }

@@ -138,15 +138,9 @@ def hls_multivariant(variants: Iterable[Variant], audio: AudioTrack | None = Non
 
 
 def hls_media(name: str, timeline: SegmentTimes) -> str:
-    lines = [
-        "#EXTM3U",
-        f"#EXT-X-VERSION:{_HLS_VERSION}",
-        f"#EXT-X-TARGETDURATION:{timeline.target_seconds}",
-        "#EXT-X-MEDIA-SEQUENCE:0",
-        "#EXT-X-PLAYLIST-TYPE:VOD",
-        "#EXT-X-INDEPENDENT-SEGMENTS",
-        f'#EXT-X-MAP:URI="{name}/{INIT}"',
-    ]
+    lines = ["#EXTM3U", f"#EXT-X-VERSION:{_HLS_VERSION}", f"#EXT-X-TARGETDURATION:{timeline.target_seconds}"]
+    lines += ["#EXT-X-MEDIA-SEQUENCE:0", "#EXT-X-PLAYLIST-TYPE:VOD", "#EXT-X-INDEPENDENT-SEGMENTS"]
+    lines.append(f'#EXT-X-MAP:URI="{name}/{INIT}"')
     for number, segment in enumerate(timeline.segments, 1):
         seconds = Fraction(segment.ticks, timeline.timescale)
         lines += [f"#EXTINF:{float(seconds):.6f},", f"{name}/{MEDIA.format(number=number)}"]

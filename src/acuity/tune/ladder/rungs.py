@@ -136,9 +136,7 @@ def _reaching(hull: Sequence[Rated], target: float) -> int:
 
 
 def even(low: float, high: float, count: int) -> list[float]:
-    if count == 1:
-        return [high]
-    return [low + (high - low) * i / (count - 1) for i in range(count)]
+    return [low + (high - low) * i / (count - 1) for i in range(count)] if count > 1 else [high]
 
 
 def _most_even(candidates: Sequence[R], number: int, choice: RungChoice) -> list[R] | None:

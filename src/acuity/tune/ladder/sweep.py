@@ -37,9 +37,8 @@ from acuity.tune.ladder.rungs import (
 Size = tuple[int, int]
 
 CLOSE: Final = 0.5  # VMAF above a target that is near enough
-_SATURATES: Final = (
-    50.0  # VMAF from which on a step gains less than the one before; below, curves are S-shaped
-)
+# VMAF from which on a step gains less than the one before; below, curves are S-shaped.
+_SATURATES: Final = 50.0
 _OFF: Final = 0.25  # how far a sample may be from a rung's place, as a part of the distance of two rungs
 _FALLING: Final = 1.5  # steps to take for each that a constant slope would need: slopes fall
 _REACH: Final = 2  # times the distance of the last two samples: the farthest step beyond them
@@ -248,6 +247,4 @@ class Sweep:
     def _unless_known(self, size: Size, step: int, first: int, last: int) -> Wish | None:
         """The sample strictly between two others, if there is a step left there."""
         low, high = sorted((first, last))
-        if high - low < 2:
-            return None
-        return Wish(size, min(max(step, low + 1), high - 1))
+        return None if high - low < 2 else Wish(size, min(max(step, low + 1), high - 1))

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,10 +57,8 @@ class PointScoring:
 
     def document(self) -> dict[str, Any]:
         """Everything that decides the figures, as plain values."""
-        about = asdict(self)
-        for name in ("threads", "backend", "device", "share"):
-            del about[name]
-        return {**about, "metrics": list(self.metrics)}
+        decide = ("model", "metrics", "viewing", "display", "subsample")
+        return {name: getattr(self, name) for name in decide}
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,13 +112,11 @@ def measure(
     part = before(clip) if scoring.subsample == 1 else None
     luma_only = part is None and _luma_is_enough(scoring)
     encoded = EncodedReader(clip, settings, quality, luma_only=luma_only, sink=sink, stop=stop)
-    if part is None:
-        report = score_encode(clip, encoded, scoring, frames=frames, stop=stop, luma_only=luma_only)
-    else:
-        led = clip.of(Part(part.start, clip.parts[0].end)) if clip.parts else clip
-        report = score_encode(
-            led, LedReader(encoded, clip, part, settings), scoring, frames=frames, stop=stop
-        )
+    source, distorted = clip, cast("BaseReader", encoded)
+    if part is not None and clip.parts is not None:
+        source = clip.of(Part(part.start, clip.parts[0].end))
+        distorted = LedReader(encoded, clip, part, settings)
+    report = score_encode(source, distorted, scoring, frames=frames, stop=stop, luma_only=luma_only)
     sizes = encoded.sizes
     return Point(
         quality=quality,
@@ -242,18 +238,15 @@ class LedReader(BaseReader):
         self._lead: Picture | None = None
         try:
             with clip.of(part).reader() as source:
-                picture = source.read()
+                self._lead = source.read()
                 for step in PictureForm.of(clip, settings).steps(clip.info):
-                    picture = step(picture) if picture is not None else None
-            self._lead = picture
+                    self._lead = step(self._lead) if self._lead is not None else None
         except BaseException:
             reader.close()
             raise
 
     def read(self) -> Picture | None:
-        picture, self._lead = self._lead, None
-        if picture is None:
-            picture = self._reader.read()
+        picture, self._lead = self._lead or self._reader.read(), None
         if picture is not None:
             picture.pts = float(self._given / self._rate)
             self._given += 1
@@ -299,30 +292,22 @@ def _packed(point: Point) -> tuple[str, bytes]:
         "sizes": len(point.sizes),
         "columns": [[name, len(column)] for name, column in point.scores.items()],
     }
-    arrays = [
-        np.asarray(point.sizes, "<i8"),
-        *(np.asarray(column, "<f8") for column in point.scores.values()),
-    ]
-    return json.dumps(head), b"".join(array.tobytes() for array in arrays)
+    columns = b"".join(np.asarray(column, "<f8").tobytes() for column in point.scores.values())
+    return json.dumps(head), np.asarray(point.sizes, "<i8").tobytes() + columns
 
 
 def _unpacked(head: str, arrays: bytes) -> Point:
     """The point that was packed; raises ValueError or KeyError if the bytes are others."""
     values = json.loads(head)
-    counts: Sequence[int] = [values["sizes"], *(count for _, count in values["columns"])]
+    names, counts = zip(("sizes", values["sizes"]), *values["columns"], strict=True)
     if 8 * sum(counts) != len(arrays):
         raise ValueError("an entry is incomplete")
-    ends = np.cumsum(counts) * 8
-    parts = [arrays[end - 8 * count : end] for count, end in zip(counts, ends, strict=True)]
-    sizes, *columns = (
-        np.frombuffer(part, "<f8" if index else "<i8").copy() for index, part in enumerate(parts)
-    )
-    names = [name for name, _ in values["columns"]]
+    sizes, *columns = np.split(np.frombuffer(arrays, "<f8").copy(), np.cumsum(counts[:-1]))
     return Point(
         **{name: values[name] for name in _PLAIN},
-        sizes=sizes.astype(np.int64),
+        sizes=sizes.view("<i8").astype(np.int64),
         rate=Fraction(values["rate"]),
-        scores=dict(zip(names, columns, strict=True)),
+        scores=dict(zip(names[1:], columns, strict=True)),
         notes=tuple(values["notes"]),
         cached=True,
     )

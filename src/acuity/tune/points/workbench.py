@@ -82,9 +82,10 @@ class Workbench:
     def encodes(self) -> int:
         return self.tally.made
 
-    @property
-    def stopped(self) -> bool:
-        return self._stopped
+    def check(self, *_: object) -> None:
+        """Raise Stopped after stop()."""
+        if self._stopped:
+            raise Stopped
 
     def stop(self) -> None:
         """End the encodes under way, within a second; all callers, now or later, get Stopped."""
@@ -130,29 +131,26 @@ class Workbench:
         self, clip: Clip, settings: EncoderSettings, qualities: Iterable[float]
     ) -> Mapping[float, Point]:
         asked = list(qualities)
-        found = {}
         clip.digest(self.cache)
-        for quality, key in zip(asked, point_keys(clip, settings, asked, self.scoring), strict=True):
-            if (point := self.cache.get(key)) is not None:
-                found[quality] = point
-        return found
+        found = map(self.cache.get, point_keys(clip, settings, asked, self.scoring))
+        return {quality: point for quality, point in zip(asked, found, strict=True) if point is not None}
 
     def made_of(self, clip: Clip) -> list[Made]:
         """The points that are known of a clip, by whatever encoder, of this process and of earlier ones."""
         clip.digest(self.cache)
-        made = []
-        for _, maker, point in self.cache.of_source(source_key(clip, self.scoring)):
-            encoder, size = json.loads(maker)
-            made.append(Made(encoder, None if size is None else (size[0], size[1]), point))
-        return made
+        found = self.cache.of_source(_digest(_source(clip, self.scoring)))
+        makers = [json.loads(maker) for _, maker, _ in found]
+        return [
+            Made(encoder, size and (size[0], size[1]), point)
+            for (encoder, size), (_, _, point) in zip(makers, found, strict=True)
+        ]
 
     @contextmanager
     def _stoppable(self) -> Iterator[threading.Event]:
         """An event that ends the encodes of one caller; stop() sets it too."""
         event = threading.Event()
         with self._lock:
-            if self._stopped:
-                raise Stopped()
+            self.check()
             self._stops.add(event)
         try:
             yield event
@@ -186,7 +184,7 @@ class Workbench:
             settings = _with_threads(settings, threads)
             point = measure(clip, settings, quality, scoring, frames=frames, stop=stop, sink=sink)
         maker = json.dumps([settings.encoder.name, settings.size])
-        self.cache.put(key, point, source=source_key(clip, self.scoring), maker=maker)
+        self.cache.put(key, point, source=_digest(_source(clip, self.scoring)), maker=maker)
         return point
 
 
@@ -206,16 +204,9 @@ def point_keys(
     clip: Clip, settings: EncoderSettings, qualities: Iterable[float], scoring: PointScoring
 ) -> list[str]:
     """The keys of encodes of a clip and their scores, whatever the file's name and the number of threads."""
-    common = {
-        **_source(clip, scoring),
-        "encoder": encoder_version(settings.encoder),
-        "settings": settings.document(),
-    }
+    made = {"encoder": encoder_version(settings.encoder), "settings": settings.document()}
+    common = {**_source(clip, scoring), **made}
     return [_digest({**common, "quality": quality}) for quality in qualities]
-
-
-def source_key(clip: Clip, scoring: PointScoring) -> str:
-    return _digest(_source(clip, scoring))
 
 
 def _source(clip: Clip, scoring: PointScoring) -> dict[str, Any]:

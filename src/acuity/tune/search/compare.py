@@ -45,10 +45,7 @@ def compare(request: CompareRequest, bench: Workbench) -> dict[str, Any]:
     source = material(request, bench)
     clip = source.clip
     contenders = [_contender(name, request) for name in request.names()]
-    if request.no_bisect:
-        about = _swept(request, bench, clip, contenders)
-    else:
-        about = _searched(request, bench, clip, contenders)
+    about = (_swept if request.no_bisect else _searched)(request, bench, clip, contenders)
     rows = [row for contender in contenders for row in contender.rows]
     points = [point for contender in contenders for point in contender.points.values()]
     return {
@@ -125,20 +122,15 @@ def _failing(row: dict[str, Any]) -> Iterator[None]:
 def _answered(
     request: CompareRequest, contender: _Contender, found: SearchAnswer | AcuityError
 ) -> dict[str, Any]:
-    if isinstance(found, UnreachableError):
-        contender.points |= {point.quality: point for point in found.points}
-        nearest = None if found.best is None else _sample(request, found.best)
-        return {"nearest": nearest, **_samples(request, found.points), "error": _said(found)}
-    if isinstance(found, AcuityError):
+    if isinstance(found, AcuityError) and not isinstance(found, UnreachableError):
         return {"error": _said(found)}
     contender.points |= {point.quality: point for point in found.points}
+    if isinstance(found, UnreachableError):
+        nearest = None if found.best is None else _sample(request, found.best)
+        return {"nearest": nearest, **_samples(request, found.points), "error": _said(found)}
     contender.notes += [f"{contender.name}, {found.target}: {note}" for note in found.notes]
-    return {
-        **_figures(request, found.point),
-        "encodes": found.encodes,
-        **_samples(request, found.points),
-        "ok": True,
-    }
+    samples = _samples(request, found.points)
+    return {**_figures(request, found.point), "encodes": found.encodes, **samples, "ok": True}
 
 
 def _swept(
@@ -163,13 +155,8 @@ def _swept(
         row |= {**_figures(request, point), "ok": met}
         if not met:
             row["error"] = f"the target of {target:g} isn't reached"
-    return {
-        "schema_version": 3,
-        "mode": "crf_sweep",
-        "src": request.src,
-        "crf_sweep": values,
-        "target_vmaf": request.target_vmaf,
-    }
+    about = {"src": request.src, "crf_sweep": values, "target_vmaf": request.target_vmaf}
+    return {"schema_version": 3, "mode": "crf_sweep", **about}
 
 
 def _said(error: AcuityError) -> str:
@@ -238,17 +225,16 @@ def _savings(request: CompareRequest, contenders: Sequence[_Contender]) -> list[
             [(point.bitrate_kbps, _score(request, point)) for point in _curve(each)]
             for each in (usable[0], contender)
         )
-        result = compare_curves(first, other)
+        result, reason = compare_curves(first, other), None
+        if result.reason is not None:
+            reason = result.reason.replace("the first curve", usable[0].name)
+            reason = reason.replace("the other curve", contender.name)
         found.append(
             {
                 "codec": contender.name,
                 "against": usable[0].name,
                 "percent": None if result.percent is None else round(result.percent, 3),
-                "reason": None
-                if result.reason is None
-                else result.reason.replace("the first curve", usable[0].name).replace(
-                    "the other curve", contender.name
-                ),
+                "reason": reason,
             }
         )
     return found

@@ -30,14 +30,7 @@ _CURVES: Final[Mapping[str, tuple[float, ...]]] = {
     "libvpx-vp9": (-2.2171, -1.2595, -0.2083, -0.0146, 0.1333),
 }
 # The measured encoder that another one of a codec is taken to be like.
-_LIKE: Final = {
-    "h264": "libx264",
-    "hevc": "libx265",
-    "vvc": "libx265",
-    "av1": "libsvtav1",
-    "vp9": "libvpx-vp9",
-}
-_LIKE_OTHERS: Final = "libx264"
+_LIKE: Final = {"hevc": "libx265", "vvc": "libx265", "av1": "libsvtav1", "vp9": "libvpx-vp9"}
 
 _TYPICAL: Final = -2.0  # the level around which families of figures are described: about VMAF 94.6
 
@@ -49,8 +42,7 @@ _FINE, _FINE_LENGTH = 0.07, 0.09
 _NOISE: Final = 0.045  # from one step to the next
 
 
-@dataclass(frozen=True, slots=True)
-class Scale:
+class Scale(NamedTuple):
     """Figures on a scale where better ones are larger and curves are nearly straight."""
 
     forward: Callable[[float], float]
@@ -177,17 +169,15 @@ def _family(target: Target, pixels: float | None) -> _Family:
 
 
 def _levels(encoder: Encoder) -> Array:
-    curve = _CURVES[encoder.name if encoder.name in _CURVES else _LIKE.get(encoder.codec, _LIKE_OTHERS)]
+    curve = _CURVES[encoder.name if encoder.name in _CURVES else _LIKE.get(encoder.codec, "libx264")]
     over = np.linspace(-1, 1, encoder.last_step + 1)
-    levels: Array = np.polynomial.legendre.legval(over, np.array(curve))
-    return levels
+    return np.asarray(np.polynomial.legendre.legval(over, np.array(curve)))
 
 
 def _places(encoder: Encoder) -> Array:
     """Where each step lies in the encoder's range, from 0 to 1: half by number, half by level."""
     level = _levels(encoder)
-    places: Array = 0.5 * np.linspace(0, 1, len(level)) + 0.5 * (level - level[0]) / (level[-1] - level[0])
-    return places
+    return np.asarray(0.5 * np.linspace(0, 1, len(level)) + 0.5 * (level - level[0]) / (level[-1] - level[0]))
 
 
 def _shared(one: Array, other: Array) -> Array:
@@ -202,5 +192,4 @@ def _own(one: Array, other: Array, encoder: Encoder) -> Array:
 def _likeness(one: Array, other: Array, length: float) -> Array:
     """Matérn's correlation 5/2: that of functions that bend as smoothly as these curves do."""
     distance = np.sqrt(5) * np.abs(one[:, None] - other[None, :]) / length
-    correlation: Array = (1 + distance + distance**2 / 3) * np.exp(-distance)
-    return correlation
+    return np.asarray((1 + distance + distance**2 / 3) * np.exp(-distance))

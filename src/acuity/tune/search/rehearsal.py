@@ -76,8 +76,7 @@ def expected_encodes(
         at = chances.argmax(axis=1)
     # What is left is bisected.
     total += np.bincount(start, np.log2(np.maximum(high - low, 2)), len(starts))
-    expected: Array = total / len(curves)
-    return expected
+    return np.asarray(total / len(curves))
 
 
 class _Games:
@@ -108,8 +107,7 @@ def _drawn(mean: Array, covariance: Array, noise: float) -> Array:
     sizes, directions = np.linalg.eigh(covariance)
     main = (directions * np.sqrt(np.maximum(sizes, 0)))[:, ::-1]
     draws, noises = _deviates(len(mean))
-    curves: Array = mean + draws @ main.T + noises * np.sqrt(noise)
-    return curves
+    return np.asarray(mean + draws @ main.T + noises * np.sqrt(noise))
 
 
 @cache

@@ -63,23 +63,22 @@ class Search:
         """`prior` covers all steps of the encoder; those of the search may be fewer."""
         self.target = target
         self.tolerance = target.tolerance if tolerance is None else tolerance
-        self.figures: dict[int, float] = {}
+        self._figures: dict[int, float] = {}  # by position
         self._prior = prior
         steps = len(prior.mean)
         # Inside, positions are ordered so that the target is met at first and missed later: those of a limit
         # of bits are the steps in reverse.
         self._reversed = target.kind != "quality"
         self._steps = np.arange(steps)[::-1] if self._reversed else np.arange(steps)
-        end = steps - 1 if last is None else last
-        edges = self._place(first), self._place(end)
-        self._low_edge, self._high_edge = min(edges) - 1, max(edges) + 1
+        edges = sorted(map(self._place, (first, steps - 1 if last is None else last)))
+        self._low_edge, self._high_edge = edges[0] - 1, edges[1] + 1
         better = -1 if self._reversed or target.lower_is_better else 1
         near = target.value + better * self.tolerance  # the best figure that is near enough to the target
         self._aim = Aim(prior.scale(target.value), prior.scale(near))
 
     def add(self, step: int, figure: float) -> None:
         """Take note of what was measured; steps outside the search's range help, but are never its answer."""
-        self.figures[step] = figure
+        self._figures[self._place(step)] = figure
 
     def learn(self, prior: Prior) -> None:
         """Take another prior of the same scale, since more is known of the content."""
@@ -98,7 +97,7 @@ class Search:
         if not len(self._open(low, high)):
             return low > self._low_edge or not self._alone
         step = self.found
-        near = step is not None and self.target.spare(self.figures[step]) <= self.tolerance
+        near = step is not None and self.target.spare(self._figures[self._place(step)]) <= self.tolerance
         return near and self.tolerance > 0
 
     @property
@@ -145,9 +144,8 @@ class Search:
         places = self._open(self._low_edge + 1, self._high_edge)
         if not len(places):
             return self.surest
-        order = slice(None, None, -1) if self._reversed else slice(None)
-        spread = np.sqrt(np.diag(self._prior.covariance)[order] + self._prior.noise)
-        reached = (self._prior.mean[order] - self._aim.goal) / spread
+        spread = np.sqrt(np.diag(self._prior.covariance)[self._steps] + self._prior.noise)
+        reached = (self._prior.mean[self._steps] - self._aim.goal) / spread
         chances = np.array([NormalDist().cdf(value) for value in reached[places]])
         return int(self._steps[places[np.flatnonzero(chances >= _WORTHWHILE * chances.max())[-1]]])
 
@@ -158,8 +156,8 @@ class Search:
         some encodes each of them must leave at most three quarters, and later half.
         """
         nearest, farthest = low + 1, high - 1
-        places = [self._place(step) for step in self.figures]
-        met = [self.target.met(figure) for figure in self.figures.values()]
+        places = [*self._figures]
+        met = [self.target.met(figure) for figure in self._figures.values()]
         if len(met) >= _SAME_SIDE and len(set(met[-_SAME_SIDE:])) == 1:
             stride = min(2 * abs(places[-1] - places[-2]), (high - low) // 2)
             if met[-1]:
@@ -175,8 +173,7 @@ class Search:
         return len(self._prior.mean) - 1 - step if self._reversed else step
 
     def _inside(self) -> dict[int, float]:
-        places = {self._place(step): figure for step, figure in self.figures.items()}
-        return {at: figure for at, figure in places.items() if self._low_edge < at < self._high_edge}
+        return {at: figure for at, figure in self._figures.items() if self._low_edge < at < self._high_edge}
 
     @property
     def _alone(self) -> bool:
@@ -191,10 +188,9 @@ class Search:
     def _refuted(self) -> set[int]:
         """The places that miss the target, and have a figure clearly below that of a later place."""
         clearly, best, found = _CLEARLY * math.sqrt(self._prior.noise), -math.inf, set()
-        places = {self._place(step): figure for step, figure in self.figures.items()}
-        for place in sorted(places, reverse=True):
-            value = self._prior.scale(places[place])
-            if value < best - clearly and not self.target.met(places[place]):
+        for place, figure in sorted(self._figures.items(), reverse=True):
+            value = self._prior.scale(figure)
+            if value < best - clearly and not self.target.met(figure):
                 found.add(place)
             best = max(best, value)
         return found
@@ -211,11 +207,10 @@ class Search:
 
     def _belief(self) -> _Belief:
         """The prior, bent by what was measured, and wider where that was unlike the prior."""
-        order = slice(None, None, -1) if self._reversed else slice(None)
-        belief = _Belief(self._prior.mean[order], self._prior.covariance[order, order])
+        order = self._steps
+        belief = _Belief(self._prior.mean[order], self._prior.covariance[np.ix_(order, order)])
         surprise, refuted = 0.0, self._refuted()
-        for step, figure in self.figures.items():
-            at = self._place(step)
+        for at, figure in self._figures.items():
             if at in refuted:
                 continue
             value = self._prior.scale(figure)
@@ -225,7 +220,7 @@ class Search:
                 value, noise = max(value, float(belief.mean[at])), 4 * noise
             surprise += (value - belief.mean[at]) ** 2 / (belief.covariance[at, at] + noise)
             belief = belief.after(at, float(value), noise)
-        width = (_STUBBORN + surprise) / (_STUBBORN + len(self.figures) - len(refuted))
+        width = (_STUBBORN + surprise) / (_STUBBORN + len(self._figures) - len(refuted))
         return _Belief(belief.mean, belief.covariance * width)
 
     def _starts(self, belief: _Belief, places: Places, low: int, high: int) -> Places:

@@ -63,6 +63,9 @@ def search_document(request: SearchRequest, bench: Workbench) -> dict[str, Any]:
         made, point = _made(request, bench, source.whole, best, settings, target, budget)
         if point.quality != best.quality and source.sample is None:
             best, points = point, [*(one for one in points if one.quality != point.quality), point]
+    notes += [*([] if budget is None else [budget.note]), *source.notes(best, target)]
+    notes += [note for point in points for note in point.notes]
+    notes += [] if made is None else made["notes"]
     chosen = {
         "crf": best.quality,
         "bitrate_kbps": round(best.bitrate_kbps, 3),
@@ -93,17 +96,7 @@ def search_document(request: SearchRequest, bench: Workbench) -> dict[str, Any]:
         "points": [point_document(point, target) for point in sorted(points, key=lambda one: one.quality)],
         "encode": made,
         "sampling": source.document(best, target),
-        "notes": list(
-            dict.fromkeys(
-                [
-                    *notes,
-                    *([] if budget is None else [budget.note]),
-                    *source.notes(best, target),
-                    *(note for point in points for note in point.notes),
-                    *(made["notes"] if made is not None else ()),
-                ]
-            )
-        ),
+        "notes": list(dict.fromkeys(notes)),
         "tool_version": f"acuity {__version__}",
         "wall_time_ms": round((time.monotonic() - began) * 1000, 1),
     }
@@ -161,9 +154,7 @@ def point_document(point: Point, target: Target) -> dict[str, Any]:
         "bitrate_kbps": round(point.bitrate_kbps, 3),
         "bytes": point.bytes,
         "vmaf_score": round(point.pool(), 6),
-        "harmonic_mean": round(point.pool(method="harmonic_mean"), 6),
-        "p5": round(point.pool(method="p5"), 6),
-        "min": round(point.pool(method="min"), 6),
+        **{method: round(point.pool(method=method), 6) for method in ("harmonic_mean", "p5", "min")},
         "encode_time_ms": round(point.encode_seconds * 1000, 1),
         "cached": point.cached,
     }
@@ -192,7 +183,7 @@ class SizeBudget(NamedTuple):
 
     @property
     def video(self) -> int:
-        return self.asked - self.beside.bytes
+        return self.asked - sum(self.beside)
 
     @property
     def note(self) -> str:

@@ -32,8 +32,8 @@ class SearchAnswer:
     point: Point
     points: list[Point]  # all that are known, from best to worst quality
     encodes: int  # that were made for this search; points from the cache aren't counted
-    complete: bool = True  # False: the encodes ran out before a larger value could be ruled out
-    allowed: int = MOST_ENCODES
+    complete: bool  # False: the encodes ran out before a larger value could be ruled out
+    allowed: int
 
     @property
     def quality(self) -> float:
@@ -42,18 +42,17 @@ class SearchAnswer:
     @property
     def notes(self) -> list[str]:
         """Notes on an answer that says little, or that may not be the best."""
-        said = []
-        last = self.settings.encoder.last_step
-        if self.target.kind == "quality" and self.settings.encoder.step(self.quality) == last:
+        said, encoder = [], self.settings.encoder
+        if self.target.kind == "quality" and encoder.step(self.quality) == encoder.last_step:
             said.append(
-                f"even the worst quality, {self.settings.encoder.knob} {self.quality:g}, meets "
-                f"{self.target}: that says little of how it looks ({shown(_ANY_VMAF, self.point)})"
+                f"even the worst quality, {encoder.knob} {self.quality:g}, meets {self.target}: that says "
+                f"little of how it looks ({shown(_ANY_VMAF, self.point)})"
             )
-        if self.complete:
-            return said
-        better = "cheaper" if self.target.kind == "quality" else "better"
-        made = "1 encode wasn't" if self.allowed == 1 else f"{self.allowed} encodes weren't"
-        return [*said, f"{made} enough to rule out a {better} value: raise max_iterations"]
+        if not self.complete:
+            better = "cheaper" if self.target.kind == "quality" else "better"
+            made = "1 encode wasn't" if self.allowed == 1 else f"{self.allowed} encodes weren't"
+            said.append(f"{made} enough to rule out a {better} value: raise max_iterations")
+        return said
 
 
 def shown(target: Target, point: Point) -> str:
@@ -89,15 +88,7 @@ def search(
     found = run.until_done(max_encodes)
     if found is None:
         raise run.unreachable(quality_range, max_encodes)
-    return SearchAnswer(
-        settings=settings,
-        target=target,
-        point=found,
-        points=run.curve,
-        encodes=run.encodes,
-        complete=run.search.done,
-        allowed=max_encodes,
-    )
+    return SearchAnswer(settings, target, found, run.curve, run.encodes, run.search.done, max_encodes)
 
 
 def search_rows(
@@ -208,11 +199,10 @@ class _Run:
             instead = f": the best is {encoder.knob} {best.quality} with {target.shown(target.figure(best))}"
         goal = f"reach {target} of" if target.kind == "quality" else f"stay under {target} with"
         about = f"{goal} '{self._clip.path}'{within}"
+        sentence = f"{encoder.name} can't {about}{instead}"
         if not self.search.done:
             made = "1 encode" if most == 1 else f"{most} encodes"
             sentence = f"{encoder.name} didn't {about} in {made}{instead}; raise max_iterations"
-        else:
-            sentence = f"{encoder.name} can't {about}{instead}"
         return UnreachableError(sentence, best=best, points=self.curve)
 
     def _add(self, point: Point) -> None:

@@ -49,9 +49,7 @@ class Target:
     kind: Kind = "quality"
 
     def __post_init__(self) -> None:
-        metric = _metric(self.column)
-        if metric is not None and metric.key:
-            object.__setattr__(self, "column", metric.key)
+        object.__setattr__(self, "column", _metric(self.column).key or self.column)
         if not math.isfinite(self.value):
             raise TuneError(f"the target {self.value:g} is not a number that an encode could reach")
         if self.kind != "quality":
@@ -70,8 +68,7 @@ class Target:
 
     @property
     def lower_is_better(self) -> bool:
-        metric = _metric(self.column)
-        return self.kind == "quality" and metric is not None and metric.better == "lower"
+        return self.kind == "quality" and _metric(self.column).better == "lower"
 
     @property
     def tolerance(self) -> float:
@@ -100,24 +97,22 @@ class Target:
             return self.value - figure
         return figure - self.value
 
-    def shown(self, figure: float) -> str:
+    def shown(self, figure: float, digits: str = "") -> str:
         """A figure as people write it: `VMAF 93.41`, `1,830 kbit/s`."""
-        metric = _metric(self.column)
-        return self._written(figure, f".{2 if metric is None else metric.decimals}f")
-
-    def _written(self, figure: float, digits: str) -> str:
         if self.kind != "quality":
             whole = f"{figure:,.0f}" if figure >= 100 or self.kind == "size" else f"{figure:.3g}"
             return f"{whole} {'kbit/s' if self.kind == 'bitrate' else 'bytes'}"
         metric = _metric(self.column)
-        name = self.column.upper() if metric is None or not metric.key else metric.name.upper()
-        unit = "" if metric is None else metric.unit
+        name = metric.name if metric.key else self.column
         how = "" if self.pool == "mean" else f"{self.pool.replace('_', ' ')} "
-        return f"{how}{name} {figure:{digits}}{f' {unit}' if unit else ''}"
+        return f"{how}{name.upper()} {figure:{digits or f'.{metric.decimals}f'}} {metric.unit}".rstrip()
 
     def __str__(self) -> str:
-        return self._written(self.value, ".12g")
+        return self.shown(self.value, ".12g")
 
 
-def _metric(column: str) -> Metric | None:
-    return METRICS.get(column.lower().replace("_", "-")) or _BY_KEY.get(column)
+_MODEL: Final = Metric("", "")  # of columns that are models' scores
+
+
+def _metric(column: str) -> Metric:
+    return METRICS.get(column.lower().replace("_", "-")) or _BY_KEY.get(column, _MODEL)

@@ -56,8 +56,7 @@ def least_bits(curves: Sequence[Curve], target: float) -> Allocation:
     walk = _Walk(curves)
     while walk.score < target and walk.step():
         pass
-    met = walk.score >= target
-    if met:
+    if met := walk.score >= target:
         walk.polish(
             lambda shot, now, then: (now.bits - then.bits, (now.score - then.score) * curves[shot].frames),
             lambda: (walk.score - target) * walk.frames,
@@ -68,8 +67,7 @@ def least_bits(curves: Sequence[Curve], target: float) -> Allocation:
 def best_score(curves: Sequence[Curve], bits: float) -> Allocation:
     """The highest mean score over all frames that the budget buys."""
     walk = _Walk(curves)
-    met = walk.bits <= bits
-    if met:
+    if met := walk.bits <= bits:
         while walk.step(bits):
             pass
         walk.polish(

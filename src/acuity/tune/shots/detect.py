@@ -76,14 +76,10 @@ class Detection:
                 f"frame to frame as a fraction of the full range, {THRESHOLD:g} unless given"
             )
 
-    def key(self) -> str:
-        """A key of the settings that decide the shots; its number is the method's."""
-        return f"shots 3 {self.threshold!r} {self.min_frames} {self.max_seconds!r}"
-
 
 def survey_shots(
     source: Clip | BaseReader,
-    wanted: Detection | None = None,
+    wanted: Detection,
     *,
     progress: Callable[[int, int | None], None] | None = None,
 ) -> list[Shot]:
@@ -91,7 +87,6 @@ def survey_shots(
 
     `progress` gets the frames read and their number, if known; it may raise.
     """
-    wanted = wanted or Detection()
     if isinstance(source, Clip):
         with source.reader(luma_only=True) as reader:
             firsts = [0, *accumulate(part.end - part.start for part in source.parts or ())]
@@ -106,13 +101,14 @@ def survey_shots(
 def known_shots(
     cache: Cache,
     clip: Clip,
-    wanted: Detection | None = None,
+    wanted: Detection,
     *,
     progress: Callable[[int, int | None], None] | None = None,
 ) -> list[Shot]:
     """survey_shots() of a clip, once: the cache remembers them."""
-    wanted = wanted or Detection()
-    key = f"{wanted.key()} {clip.digest(cache)}"
+    # Its number is the method's.
+    settings = f"shots 3 {wanted.threshold!r} {wanted.min_frames} {wanted.max_seconds!r}"
+    key = f"{settings} {clip.digest(cache)}"
     remembered = cache.document(key)
     if isinstance(remembered, list):
         return [Shot(int(start), int(end), float(activity)) for start, end, activity in remembered]
@@ -134,12 +130,9 @@ class _Fades:
         if contrast < _FLAT:
             self._end = frame + 1
         elif contrast > _NOT_FLAT:
-            if (
-                self._end is not None
-                and self._before is not None
-                and _correlation(self._before, cells) < _CORRELATED
-            ):
-                self.ends.append(self._end)
+            before, end = self._before, self._end
+            if before is not None and end is not None and _correlation(before, cells) < _CORRELATED:
+                self.ends.append(end)
             self._end, self._before = None, cells
 
 

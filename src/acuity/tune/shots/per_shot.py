@@ -25,7 +25,6 @@ from acuity.tune.encoders.encoder import EncoderSettings
 from acuity.tune.material import part_notes
 from acuity.tune.points.point import Point
 from acuity.tune.points.workbench import Workbench
-from acuity.tune.progress import Stopped
 from acuity.tune.search.searching import search
 from acuity.tune.search.target import Target
 from acuity.tune.shots.allocation import Allocation, Curve, ShotChoice, best_score, least_bits
@@ -56,7 +55,6 @@ def plan_per_shot(
     division: Division | None = None,
     detection: Detection | None = None,
     quality_range: tuple[float, float] | None = None,
-    tolerance: float | None = None,
     max_encodes: int = 8,
 ) -> ShotPlan:
     """The plan of a clip.
@@ -69,15 +67,10 @@ def plan_per_shot(
     target = target or Target(0.0)
     if bitrate_kbps is not None and not bitrate_kbps > 0:
         raise TuneError(f"a bitrate of {bitrate_kbps:g} kbit/s can't be kept: it must be above 0")
-
-    def looked(done: int, total: int | None) -> None:
-        if bench.stopped:
-            raise Stopped
-
-    found = known_shots(bench.cache, clip, detection or Detection(), progress=looked)
+    found = known_shots(bench.cache, clip, detection or Detection(), progress=bench.check)
     parts = [shot.part for shot in found]
     quality_range = stitchable_range(settings.encoder, quality_range)
-    job = _Job(bench, clip, for_stitching(settings), target, parts, quality_range, tolerance, max_encodes)
+    job = _Job(bench, clip, for_stitching(settings), target, parts, quality_range, max_encodes)
     before = bench.encodes
     points, met, notes = job.each() if division == "each" else job.divided(bitrate_kbps)
     shots = tuple(
@@ -98,7 +91,7 @@ def plan_per_shot(
         (
             *part_notes(clip),
             *notes,
-            *_gathered({n: point.notes for n, point in enumerate(points)}, len(points)),
+            *_gathered(dict(enumerate(point.notes for point in points)), len(points)),
         ),
     )
     bench.tally.set_best(
@@ -128,7 +121,6 @@ class _Job:
     target: Target
     parts: list[Part]
     quality_range: tuple[float, float]
-    tolerance: float | None
     max_encodes: int
     known: list[dict[int, Point]] = field(default_factory=list)  # of each shot, by step
 
@@ -153,7 +145,6 @@ class _Job:
                     self.settings,
                     self.target,
                     quality_range=self.quality_range,
-                    tolerance=self.tolerance,
                     max_encodes=self.max_encodes,
                 )
             except UnreachableError as error:
@@ -199,11 +190,9 @@ class _Job:
         budget = None if bitrate_kbps is None else bitrate_kbps * 1000 * sum(lengths) / float(self.clip.rate)
 
         def divide(curves: Sequence[Curve]) -> Allocation:
-            return (
-                least_bits(curves, self._worth(np.array([self.target.value])))
-                if budget is None
-                else best_score(curves, budget)
-            )
+            if budget is not None:
+                return best_score(curves, budget)
+            return least_bits(curves, self._worth(np.array([self.target.value])))
 
         low, high = sorted(self.encoder.step(value) for value in self.quality_range)
         fineness = round(1 / self.encoder.stride)
@@ -213,23 +202,15 @@ class _Job:
         self._measure([(number, step) for number in range(len(self.parts)) for step in first])
         while True:
             known = [self._measured(number) for number in range(len(self.parts))]
-            sure = divide(
-                [measured_curve(*one, self.encoder.quality) for one in zip(lengths, known, strict=True)]
-            )
-            believed = divide(
-                [
-                    believed_curve(*one, self.encoder.quality, (low, high), fineness)
-                    for one in zip(lengths, known, strict=True)
-                ]
-            )
+            shots = [(*one, self.encoder.quality) for one in zip(lengths, known, strict=True)]
+            sure = divide([measured_curve(*one) for one in shots])
+            believed = divide([believed_curve(*one, (low, high), fineness) for one in shots])
             missing = self._missing(believed)
             if not missing or self._as_good(sure, believed, budget):
                 break
             self._measure(missing)
-        points = [
-            self.known[number][self.encoder.step(choice.quality)]
-            for number, choice in enumerate(sure.choices)
-        ]
+        chosen = [self.encoder.step(choice.quality) for choice in sure.choices]
+        points = [known[step] for known, step in zip(self.known, chosen, strict=True)]
         return points, sure.met, [] if sure.met else [self._missed(budget, sure)]
 
     def _missing(self, believed: Allocation) -> list[tuple[int, int]]:

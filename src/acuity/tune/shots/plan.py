@@ -112,13 +112,13 @@ class ShotPlan:
     @property
     def predicted(self) -> float:
         """The target's figure of the whole clip: of all frames of all shots."""
-        return pool(
-            np.concatenate([shot.point.scores[self.target.column] for shot in self.shots]), self.target.pool
-        )
+        scores = [shot.point.scores[self.target.column] for shot in self.shots]
+        return pool(np.concatenate(scores), self.target.pool)
 
     def document(self) -> dict[str, Any]:
         """The plan as plain values: the entries that vmaf-tune's users know, and then the others."""
         by_vmaf = self.target.column == "vmaf" and self.division != "bitrate"
+        figure = {"column": self.target.column, "pool": self.target.pool}
         return {
             "encoder": self.settings.encoder.name,
             "framerate": float(self.clip.rate),
@@ -128,15 +128,12 @@ class ShotPlan:
             "segment_commands": segment_commands(self),
             "concat_command": concat_command(self),
             "allocation": self.division,
-            "target": None
-            if self.division == "bitrate"
-            else {"value": self.target.value, "column": self.target.column, "pool": self.target.pool},
+            "target": None if self.division == "bitrate" else {"value": self.target.value, **figure},
             "bitrate_limit_kbps": self.limit_kbps,
             "met": self.met,
             "predicted": {
                 "score": round(self.predicted, 6),
-                "column": self.target.column,
-                "pool": self.target.pool,
+                **figure,
                 "bitrate_kbps": round(self.bitrate_kbps, 3),
                 "bytes": self.bytes,
                 "frames": self.frames,
@@ -181,13 +178,9 @@ _MICROSECONDS: Final = 1_000_000  # in which lists of files say how long each la
 def check_script(clip: Clip) -> None:
     """Refuse a source whose frames the commands couldn't give their times; raises TuneError."""
     if clip.info.variable_rate:
-        raise TuneError(
-            f"the frame rate of '{clip.path}' varies, and a script's frames are even: ",
-            to_omit("format"),
-            " and ",
-            to_give("output"),
-            ", which makes the file with their times",
-        )
+        why = f"the frame rate of '{clip.path}' varies, and a script's frames are even: "
+        instead = to_give("output"), ", which makes the file with their times"
+        raise TuneError(why, to_omit("format"), " and ", *instead)
 
 
 def segment_commands(plan: ShotPlan) -> list[list[str]]:
@@ -202,9 +195,8 @@ def concat_command(plan: ShotPlan) -> list[str]:
     clip = plan.clip
     if clip.info.variable_rate:
         return []
-    output = (
-        plan.stitched.path if plan.stitched else f"{_DEFAULT_OUTPUT}{plan.settings.encoder.containers[0]}"
-    )
+    output = f"{_DEFAULT_OUTPUT}{plan.settings.encoder.containers[0]}"
+    output = plan.stitched.path if plan.stitched else output
     command = ["ffmpeg", "-y"]
     copied: list[str] = []
     texts: list[str | None] = []  # what each stream of subtitles is converted to
@@ -231,12 +223,14 @@ def concat_command(plan: ShotPlan) -> list[str]:
 
 def shell_script(plan: ShotPlan) -> str:
     check_script(plan.clip)
+    # Words that stay within a comment's line.
+    path, version = (" ".join(text.split()) for text in (plan.clip.path, plan.shots[0].point.encoder_version))
     lines = [
         "#!/bin/sh",
-        f"# {len(plan.shots)} shots of {_comment(plan.clip.path)}, each with a {plan.settings.encoder.knob}.",
+        f"# {len(plan.shots)} shots of {path}, each with a {plan.settings.encoder.knob}.",
         f"# Needs an ffmpeg with {plan.settings.encoder.name} on PATH.",
-        f"# Planned with {_comment(plan.shots[0].point.encoder_version)}: predicted {plan.target.column} "
-        f"{plan.predicted:.3f} at {plan.bitrate_kbps:.1f} kbit/s.",
+        f"# Planned with {version}: predicted {plan.target.column} {plan.predicted:.3f} "
+        f"at {plan.bitrate_kbps:.1f} kbit/s.",
         "set -e",
         f"mkdir -p {_SEGMENTS}",
         *(shlex.join(command) for command in segment_commands(plan)),
@@ -246,11 +240,6 @@ def shell_script(plan: ShotPlan) -> str:
         shlex.join(concat_command(plan)),
     ]
     return "\n".join(lines) + "\n"
-
-
-def _comment(text: str) -> str:
-    """Text that stays within a comment's line."""
-    return " ".join(text.split())
 
 
 def _name(plan: ShotPlan, number: int) -> str:
