@@ -292,7 +292,9 @@ class _Evaluator:
         pooled = samples.pooled(predicted)
         figures = figures_of(pooled, samples.target)
         replicates = None if draws is None else replicate(draws, pooled, samples.target)
-        intervals = {name: replicates and replicates.interval(name, getattr(figures, name)) for name in NAMES}
+        intervals: dict[str, Interval | None] = dict.fromkeys(NAMES)
+        if replicates is not None:
+            intervals = {name: replicates.interval(name, getattr(figures, name)) for name in NAMES}
         gaps, scales = _gaps(figures, draws), _scales(pooled, samples.target)
         return Evaluation(
             model=one.predictor.name,
