@@ -104,7 +104,8 @@ class Sigstore:
 
     def certificate(self, key: Key, identity: str, issuer: str) -> x509.Certificate:
         """A signer's certificate for ten minutes, with the log's timestamp in it."""
-        authority_id = x509.SubjectKeyIdentifier.from_public_key(self.authority.public_key())
+        authority = x509.AuthorityKeyIdentifier.from_issuer_public_key(self.authority.public_key())
+        signer = x509.SubjectAlternativeName([x509.UniformResourceIdentifier(identity)])
         builder = (
             x509.CertificateBuilder()
             .subject_name(x509.Name([]))
@@ -115,12 +116,8 @@ class Sigstore:
             .not_valid_after(SIGNED + 9 * MINUTE)
             .add_extension(_usage(signs_certificates=False), critical=True)
             .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.CODE_SIGNING]), critical=False)
-            .add_extension(
-                x509.AuthorityKeyIdentifier.from_issuer_subject_key_identifier(authority_id), critical=False
-            )
-            .add_extension(
-                x509.SubjectAlternativeName([x509.UniformResourceIdentifier(identity)]), critical=True
-            )
+            .add_extension(authority, critical=False)
+            .add_extension(signer, critical=True)
             .add_extension(x509.UnrecognizedExtension(_ISSUER, issuer.encode()), critical=False)
         )
         before = builder.sign(self.authority, hashes.SHA256()).tbs_certificate_bytes
@@ -172,15 +169,11 @@ class Sigstore:
         note = f"log.invalid\n3\n{base64_of(top)}\n"
         signed = log_id(self.entries)[:4] + self.entries.sign(note.encode(), _ECDSA)
         time = int(SIGNED.timestamp())
-        promised = {
-            "body": base64_of(body),
-            "integratedTime": time,
-            "logID": log_id(self.entries).hex(),
-            "logIndex": 1,
-        }
+        log = log_id(self.entries)
+        promised = {"body": base64_of(body), "integratedTime": time, "logID": log.hex(), "logIndex": 1}
         return {
             "logIndex": "1",
-            "logId": {"keyId": base64_of(log_id(self.entries))},
+            "logId": {"keyId": base64_of(log)},
             "kindVersion": {"kind": "hashedrekord", "version": "0.0.1"},
             "integratedTime": str(time),
             "inclusionPromise": {
@@ -207,14 +200,7 @@ def _canonical(document: dict[str, Any]) -> bytes:
 
 
 def _usage(*, signs_certificates: bool) -> x509.KeyUsage:
-    return x509.KeyUsage(
-        digital_signature=not signs_certificates,
-        content_commitment=False,
-        key_encipherment=False,
-        data_encipherment=False,
-        key_agreement=False,
-        key_cert_sign=signs_certificates,
-        crl_sign=signs_certificates,
-        encipher_only=False,
-        decipher_only=False,
-    )
+    unused = ("content_commitment", "key_encipherment", "data_encipherment", "key_agreement")
+    others = dict.fromkeys((*unused, "encipher_only", "decipher_only"), False)
+    certifies = dict.fromkeys(("key_cert_sign", "crl_sign"), signs_certificates)
+    return x509.KeyUsage(digital_signature=not signs_certificates, **certifies, **others)

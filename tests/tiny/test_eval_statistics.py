@@ -17,7 +17,7 @@ from acuity.tiny.evaluate.choices import bucket, check_split, split_of
 from acuity.tiny.evaluate.evaluation import compare, evaluate
 from acuity.tiny.evaluate.predictors import VideoScore
 from acuity.tiny.evaluate.statistics import FEWEST, NAMES, Vector, figures_of, mapped_figures, monotonic_cubic
-from rated_tables import SIX, columns, linear, write
+from rated_tables import SIX, SUM, columns, linear, write
 
 EXACT = 1e-12
 
@@ -44,9 +44,8 @@ def test_correlations_are_scipys(count: int, digits: int | None, scale: float) -
     assert found.plcc == pytest.approx(stats.pearsonr(x, y).statistic, abs=EXACT)
     assert found.srocc == pytest.approx(stats.spearmanr(x, y).statistic, abs=EXACT)
     assert found.krocc == pytest.approx(stats.kendalltau(x, y).statistic, abs=EXACT)
-    assert found.rmse == pytest.approx(
-        math.sqrt(np.square(x / scale - y / scale).mean()) * abs(scale), rel=1e-9
-    )
+    plain = math.sqrt(np.square(x / scale - y / scale).mean())
+    assert found.rmse == pytest.approx(plain * abs(scale), rel=1e-9)
 
 
 @pytest.mark.parametrize("constant", [0.0, 77.0, 1e-30])
@@ -231,23 +230,20 @@ def test_unknown_splits() -> None:
     assert check_split("all") == "all"
 
 
-SUM = (100 / 6,) * 6
-
-
 def test_a_vmaf_model_is_a_row_of_the_ranking(tmp_path: Path) -> None:
     table = columns(40)
     features = write(tmp_path / "t.parquet", table)
     own = linear(tmp_path / "m.onnx", SUM)
     found = compare([own, "vmaf_v0.6.1"], features, "all")
     assert found.errors == ()
-    names = [entry.evaluation.model for entry in found.ranked]
-    assert sorted(names) == sorted([str(own), "vmaf_v0.6.1"])
-    vmaf = found.ranked[names.index("vmaf_v0.6.1")].evaluation
+    ranked = {entry.evaluation.model: entry.evaluation for entry in found.ranked}
+    assert set(ranked) == {str(own), "vmaf_v0.6.1"}
     model = load_model("vmaf_v0.6.1")
     assert isinstance(model, Model)
     order = [key.removeprefix("integer_") for key in model.feature_keys()]
     predicted = model.predict(np.stack([table[name] for name in order], axis=1))
-    assert vmaf.figures.rmse == pytest.approx(np.sqrt(np.square(predicted - table["mos"]).mean()))
+    rmse = ranked["vmaf_v0.6.1"].figures.rmse
+    assert rmse == pytest.approx(np.sqrt(np.square(predicted - table["mos"]).mean()))
     with pytest.raises(EvaluationError, match="has no column 'integer_motion2'"):
         evaluate("vmaf_v0.6.1", write(tmp_path / "u.parquet", columns(20, names=SIX[:5])), "all")
     with pytest.raises(ModelError, match="there is no model named 'vmaf_v9'"):
@@ -263,10 +259,10 @@ def test_which_of_two_columns_of_a_feature_is_read_is_said(tmp_path: Path) -> No
     assert found.notes[0] == "the table has 'integer_adm2' and 'adm2', and 'integer_adm2' is read"
 
 
-def videos(folder: Path, rows: int = 12, *, ci: bool = True) -> Path:
+def videos(folder: Path, *, ci: bool = True) -> Path:
     path = folder / "videos.csv"
     head, more = ("reference,distorted,mos,mos_ci95", ",0.3") if ci else ("ref,dis,mos", "")
-    lines = [f"r.y4m,d{number}.mp4,{1 + number / 4}{more}" for number in range(rows)]
+    lines = [f"r.y4m,d{number}.mp4,{1 + number / 4}{more}" for number in range(12)]
     path.write_text("\n".join([head, *lines]) + "\n")
     return path
 
@@ -280,13 +276,8 @@ def test_videos_of_a_list_are_scored(tmp_path: Path) -> None:
         return VideoScore(20.0 + 5 * number, ["it is one frame late"] if number > 4 else ())
 
     told: list[tuple[int, int]] = []
-    found = evaluate(
-        "acuity_nr_v1",
-        videos(tmp_path),
-        "all",
-        score=score,
-        progress=lambda done, total: told.append((done, total)),
-    )
+    listed = videos(tmp_path)
+    found = evaluate("acuity_nr_v1", listed, "all", score=score, progress=lambda *at: told.append(at))
     assert asked[3] == ("acuity_nr_v1", str(tmp_path / "r.y4m"), str(tmp_path / "d3.mp4"))
     assert told[:2] == [(1, 12), (2, 12)]
     document = found.to_document()

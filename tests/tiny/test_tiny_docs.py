@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import copy
 import hashlib
 import importlib
 import json
@@ -17,7 +18,7 @@ import pytest
 from numpy.typing import NDArray
 
 from acuity.errors import ScoreError, UnfitPictureError
-from acuity.measure import Measurement
+from acuity.measure import Results
 from acuity.tiny.feature_input import ALIASES, PRESETS, USUAL, VOCABULARIES
 from acuity.tiny.files import MAX_BYTES, OWN_FOLDER, shipped_models
 from acuity.tiny.graph_checks import MAX_BODY, MAX_DEPTH, MAX_TRIPS
@@ -27,12 +28,14 @@ from acuity.video.picture import Picture, PixelFormat
 from acuity.video.readers.open import open_video
 from formula_pictures import plane
 from golden_figures import load_cases, needs_golden
+from tiny_clip_models import measured
 from tiny_graphs import ConvNet, Regressor, save
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "tiny.md").read_text()
 MEAN = [0.9, 0.4, 0.7, 0.8, 0.9, 4.0]
 STD = [0.1, 0.2, 0.15, 0.1, 0.05, 3.0]
-FENCED = re.compile(r"^```python\n(.*?)^```$", re.M | re.S)
+FENCED = re.findall(r"^```python\n(.*?)^```$", PAGE, re.M | re.S)
+NODES = [node for block in FENCED for node in ast.walk(ast.parse(block))]  # of the examples
 
 
 def test_every_option_is_explained() -> None:
@@ -47,24 +50,19 @@ def test_every_option_is_explained() -> None:
 
 
 def test_the_limits_are_those_of_the_code() -> None:
-    for text in (
-        f"{MAX_BYTES // 10**6} MB",
-        f"at most {MAX_TRIPS} rounds",
-        f"than {MAX_BODY} nodes",
-        f"than {MAX_DEPTH} deep",
-    ):
+    bounds = f"at most {MAX_TRIPS} rounds", f"than {MAX_BODY} nodes", f"than {MAX_DEPTH} deep"
+    for text in (f"{MAX_BYTES // 10**6} MB", *bounds):
         assert text in PAGE
 
 
 def example_sidecars() -> list[dict[str, Any]]:
     """The sidecars of the examples, with numbers where they are computed."""
     found = []
-    for block in FENCED.findall(PAGE):
-        for node in ast.walk(ast.parse(block)):
-            if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "sidecar":
-                text = ast.unparse(node.value)
-                text = text.replace("FEATURES", repr(USUAL)).replace("mean.tolist()", repr(MEAN))
-                found.append(ast.literal_eval(text.replace("std.tolist()", repr(STD))))
+    for node in NODES:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "sidecar":
+            text = ast.unparse(node.value)
+            text = text.replace("FEATURES", repr(USUAL)).replace("mean.tolist()", repr(MEAN))
+            found.append(ast.literal_eval(text.replace("std.tolist()", repr(STD))))
     return [json.loads(json.dumps(sidecar)) for sidecar in found]
 
 
@@ -72,8 +70,7 @@ def exported(index: int) -> tuple[list[str], list[str], dict[str, dict[int, str]
     """Names of inputs and outputs and the open axes, as an example exports them."""
     calls = [
         {word.arg: word.value for word in node.keywords}
-        for block in FENCED.findall(PAGE)
-        for node in ast.walk(ast.parse(block))
+        for node in NODES
         if isinstance(node, ast.Call) and ast.unparse(node.func) == "torch.onnx.export"
     ]
     names = ("input_names", "output_names", "dynamic_axes")
@@ -104,23 +101,25 @@ def test_the_example_of_pictures(tmp_path: Path) -> None:
 
 
 def test_what_the_examples_import_exists() -> None:
-    for block in FENCED.findall(PAGE):
-        for node in ast.walk(ast.parse(block)):
-            if isinstance(node, ast.ImportFrom) and str(node.module).startswith("acuity"):
-                module = importlib.import_module(str(node.module))
-                assert all(hasattr(module, name.name) for name in node.names)
+    for node in NODES:
+        if isinstance(node, ast.ImportFrom) and str(node.module).startswith("acuity"):
+            module = importlib.import_module(str(node.module))
+            assert all(hasattr(module, name.name) for name in node.names)
+
+
+def rows_of(page: str, heading: str) -> list[list[str]]:
+    """The cells of the tables of one section."""
+    lines = page.partition(f"## {heading}\n")[2].partition("\n## ")[0].splitlines()
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if "|" in line]
 
 
 def test_the_codec_block_is_that_of_the_code() -> None:
-    section = PAGE.partition("## The codec block")[2].partition("\n## ")[0]
-    rows = [
-        [cell.strip(" `") for cell in line.strip("|").split("|")] for line in section.splitlines() if line
-    ]
+    table = rows_of(PAGE, "The codec block")
+    rows = [[cell.strip("`") for cell in row] for row in table]
     for column, encoders in enumerate(VOCABULARIES.values(), 1):
         said = [row[column] for row in rows if len(row) == 3 and row[0].isdigit() and row[column]]
         assert said == [*encoders, "preset / 9", "crf / 63"]
-    pairs = [line.strip("|").split("|") for line in section.splitlines() if line.count("|") == 3]
-    listed = [(re.findall(r"`([^`]+)`", left), right) for left, right in pairs]
+    listed = [(re.findall(r"`([^`]+)`", row[0]), row[1]) for row in table if len(row) == 2]
     aliases = {
         name: whose[0]
         for whose, right in listed
@@ -138,8 +137,7 @@ def test_the_codec_block_is_that_of_the_code() -> None:
 
 
 FR, NR = "acuity_fr_v1", "acuity_nr_v1"
-FEATURES = ["adm2", "vif_scale0", "vif_scale1", "vif_scale2", "vif_scale3", "motion2"]
-CARD = Path(__file__).resolve().parents[2] / "docs" / "tiny-models.md"
+CARD = (Path(__file__).resolve().parents[2] / "docs" / "tiny-models.md").read_text()
 # Video of which libvmaf's VMAF is known, in several sizes and depths.
 CASES = ("park_joy_480x270_y4m_x264", "sparks_480x270_420p10", "src01_576x324_420p8_derived", "hall_352x288")
 
@@ -151,22 +149,14 @@ def sidecar(name: str) -> dict[str, Any]:
     return found
 
 
-def score(pairs: Iterable[Pair], *models: str) -> dict[str, NDArray[np.float64]]:
-    """The scores of each frame, of VMAF and of tiny models."""
-    with Measurement(threads=1) as measurement:
-        measurement.add_model("vmaf_v0.6.1")
-        for name in models:
-            measurement.add_model(load_tiny_model(name))
-        for ref, dis in pairs:
-            measurement.add(ref, dis)
-        measurement.flush()
-        columns = measurement.results().columns
-    return {name: np.asarray(columns[name]) for name in ("vmaf", *models)}
+def score(pairs: Iterable[Pair], model: str) -> dict[str, NDArray[np.float64]]:
+    """The scores of each frame, of VMAF and of a tiny model."""
+    columns = measured(["vmaf_v0.6.1", load_tiny_model(model)], pairs, threads=1).columns
+    return {name: np.asarray(columns[name]) for name in ("vmaf", model)}
 
 
-def gray(samples: NDArray[Any], depth: int = 8) -> Picture:
-    form = PixelFormat("400", depth)
-    return Picture((np.clip(samples, 0, (1 << depth) - 1).astype(form.dtype),), form)
+def gray(samples: NDArray[Any]) -> Picture:
+    return Picture((np.clip(samples, 0, 255).astype(np.uint8),), PixelFormat("400", 8))
 
 
 def moving(index: int, width: int = 192, height: int = 128) -> NDArray[np.int64]:
@@ -210,21 +200,12 @@ def test_the_feature_model_follows_vmaf_on_pictures_that_it_never_saw() -> None:
 @pytest.mark.parametrize("name", CASES)
 def test_the_feature_model_is_near_libvmaf_on_real_video(name: str) -> None:
     case = load_cases()[name]
-    geometry: dict[str, Any] = {
-        "width": case.width,
-        "height": case.height,
-        "pixel_format": case.pixel_format,
-        "bitdepth": case.bitdepth,
-    }
+    geometry = {name: getattr(case, name) for name in ("width", "height", "pixel_format", "bitdepth")}
     with open_video(case.reference, **geometry) as ref, open_video(case.distorted, **geometry) as dis:
-        found = score([(_copy(a), _copy(b)) for a, b in zip(ref, dis, strict=True)], FR)
+        found = score([(copy.deepcopy(a), copy.deepcopy(b)) for a, b in zip(ref, dis, strict=True)], FR)
     runs = (run for run in case.runs.values() if run.models == ["version=vmaf_v0.6.1"] and run.exit == 0)
     true = next(run.metrics["vmaf"] for run in runs if len(run.frames) == len(found[FR]))
     assert np.abs(found[FR] - true).max() < 2
-
-
-def _copy(picture: Picture) -> Picture:
-    return Picture(tuple(part.copy() for part in picture.planes), picture.format)
 
 
 def test_the_picture_model_says_less_of_blurrier_pictures() -> None:
@@ -234,13 +215,16 @@ def test_the_picture_model_says_less_of_blurrier_pictures() -> None:
     assert found[0] - found[-1] > 20
 
 
+def alone(*pictures: Picture) -> Results:
+    """What the picture model says of pictures without a reference."""
+    return measured([load_tiny_model(NR)], [(one, one) for one in pictures], threads=1, alone=True)
+
+
 @pytest.mark.parametrize(("width", "height"), [(31, 64), (64, 31)])
 def test_the_picture_model_refuses_pictures_that_are_too_small(width: int, height: int) -> None:
     picture = gray(moving(0, width, height))
-    with Measurement(threads=1, alone=True) as measurement:
-        measurement.add_model(load_tiny_model(NR))
-        with pytest.raises(UnfitPictureError) as caught:
-            measurement.add(picture, picture)
+    with pytest.raises(UnfitPictureError) as caught:
+        alone(picture)
     assert str(caught.value) == (
         "the model 'acuity_nr_v1' needs pictures of at least 32x32 samples, because it was made for no "
         f"smaller ones, and these are {width}x{height}"
@@ -250,35 +234,18 @@ def test_the_picture_model_refuses_pictures_that_are_too_small(width: int, heigh
 def test_the_picture_model_has_no_score_of_pictures_that_show_nothing() -> None:
     picture, noise = moving(0), np.random.default_rng(1).integers(0, 256, (128, 192))
     shown = [gray(one) for one in (picture, np.full_like(picture, 16), np.full_like(picture, 128), noise)]
-    with Measurement(threads=1, alone=True) as measurement:
-        measurement.add_model(load_tiny_model(NR))
-        for one in shown:
-            measurement.add(one, one)
-        measurement.flush()
-        results = measurement.results()
+    results = alone(*shown)
+    with pytest.raises(ScoreError, match="is not a number: the picture is of one colour or noise"):
+        alone(shown[1])
     assert np.isnan(results.columns[NR]).tolist() == [False, True, True, True]
     assert results.pool() == results.pooled()[NR]["mean"] == results.columns[NR][0]
 
 
 @pytest.mark.parametrize("name", [FR, NR])
 def test_the_card_has_the_figures_of_the_sidecars(name: str) -> None:
-    section = CARD.read_text().split(f"## {name}", 1)[1].split("\n## ", 1)[0]
-    rows = [
-        [cell.strip() for cell in line.strip("|").split("|")] for line in section.splitlines() if "|" in line
-    ]
-    known = {tuple(row[:2]): row[2:] for row in rows if len(row) == 6}
+    known = {tuple(row[:2]): row[2:] for row in rows_of(CARD, name) if len(row) == 6}
     for split, about in sidecar(name)["held_out"].items():
         for of in ("frames", "clips"):
             n, plcc, srocc, rmse = (about[of][key] for key in ("n", "plcc", "srocc", "rmse"))
             assert known[split, of] == [str(n), f"{plcc:.4f}", f"{srocc:.4f}", f"{rmse:.2f}"]
-    assert re.search(r"not (good )?for", section)
-
-
-def test_a_clip_that_shows_nothing_has_no_score() -> None:
-    with Measurement(threads=1, alone=True) as measurement:
-        measurement.add_model(load_tiny_model(NR))
-        black = gray(np.full((64, 64), 16))
-        measurement.add(black, black)
-        measurement.flush()
-        with pytest.raises(ScoreError, match="is not a number: the picture is of one colour or noise"):
-            measurement.results()
+    assert re.search(r"not (good )?for", CARD.partition(f"## {name}\n")[2].partition("\n## ")[0])

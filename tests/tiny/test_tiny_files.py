@@ -12,9 +12,10 @@ import numpy as np
 import onnx
 import pytest
 from onnx import ModelProto, TensorProto
-from onnx.external_data_helper import convert_model_to_external_data
 
 from acuity.errors import ModelError, PathError
+from acuity.models.files import list_model_files
+from acuity.models.sources import model_files
 from acuity.tiny.describe import describe_tiny, seems_usable
 from acuity.tiny.evaluate.evaluation import evaluate
 from acuity.tiny.files import OWN_FOLDER, find_tiny_model, shipped_models, take_in
@@ -51,7 +52,7 @@ def test_devices_are_refused(tmp_path: Path) -> None:
         load_tiny_model(tmp_path / "m.onnx")
 
 
-def test_a_broken_registry_does_not_block_names_of_others(
+def test_a_broken_registry_does_not_block_other_names(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "registry.json").write_text("{")
@@ -63,12 +64,8 @@ def test_a_broken_registry_does_not_block_names_of_others(
 
 def test_the_kind_of_a_registry_counts(tmp_path: Path) -> None:
     path = save(Regressor().model(), tmp_path / "m.onnx")
-    entry = {
-        "id": "m",
-        "kind": "nr",
-        "onnx": "m.onnx",
-        "sha256": hashlib.sha256(path.read_bytes()).hexdigest(),
-    }
+    sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
+    entry = {"id": "m", "kind": "nr", "onnx": "m.onnx", "sha256": sha256}
     (tmp_path / "registry.json").write_text(json.dumps({"schema_version": 1, "models": [entry]}))
     words = "says kind 'nr' of 'm.onnx', and by what it reads it is 'fr'"
     with pytest.raises(ModelError, match=words):
@@ -119,12 +116,7 @@ def test_registries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         find_tiny_model("mine")
 
 
-def test_sidecars_and_registries_are_no_models_of_their_own(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from acuity.models.files import list_model_files
-    from acuity.models.sources import model_files
-
+def test_sidecars_and_registries_are_no_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     save(ConvNet().model(), tmp_path / "net.onnx", {"id": "net"})
     (tmp_path / "registry.json").write_text('{"schema_version": 1, "models": []}')
     (tmp_path / "mine.json").write_text("{}")
@@ -137,17 +129,14 @@ def test_sidecars_and_registries_are_no_models_of_their_own(
 # ---- weights in other files
 
 
-def external(tmp_path: Path) -> tuple[Path, ModelProto]:
-    net = Regressor(hidden=400)
-    model = net.model()
-    convert_model_to_external_data(model, location="net.onnx.data", size_threshold=0, convert_attribute=False)
-    path = tmp_path / "net.onnx"
-    onnx.save_model(model, str(path))
-    return path, model
+def external(folder: Path) -> Path:
+    how = {"save_as_external_data": True, "location": "net.onnx.data", "size_threshold": 0}
+    onnx.save(Regressor(hidden=400).model(), folder / "net.onnx", **how)
+    return folder / "net.onnx"
 
 
 def test_weights_in_a_file_beside_the_model(tmp_path: Path) -> None:
-    path, _ = external(tmp_path)
+    path = external(tmp_path)
     model = load_tiny_model(path)
     rows = np.random.default_rng(0).uniform(size=(5, 6))
     np.testing.assert_allclose(model.outputs(rows)["net"], Regressor(hidden=400).numpy(rows), rtol=1e-5)
@@ -157,14 +146,10 @@ def test_weights_in_a_file_beside_the_model(tmp_path: Path) -> None:
 
 
 def moved(path: Path, location: str, **others: str) -> None:
-    model = ModelProto()
-    model.ParseFromString(path.read_bytes())
+    model = ModelProto.FromString(path.read_bytes())
     for tensor in model.graph.initializer:
         for entry in tensor.external_data:
-            if entry.key == "location":
-                entry.value = location
-            elif entry.key in others:
-                entry.value = others[entry.key]
+            entry.value = {"location": location, **others}.get(entry.key, entry.value)
     path.write_bytes(model.SerializeToString())
 
 
@@ -172,7 +157,7 @@ def moved(path: Path, location: str, **others: str) -> None:
 def test_weights_elsewhere(tmp_path: Path, location: str) -> None:
     folder = tmp_path / "models"
     folder.mkdir()
-    path, _ = external(folder)
+    path = external(folder)
     (tmp_path / "net.onnx.data").write_bytes((folder / "net.onnx.data").read_bytes())
     moved(path, location)
     with pytest.raises(ModelError, match=r"may only lie in its own folder|could not be read"):
@@ -182,17 +167,15 @@ def test_weights_elsewhere(tmp_path: Path, location: str) -> None:
 def test_weights_behind_a_link_that_leads_out(tmp_path: Path) -> None:
     folder = tmp_path / "models"
     folder.mkdir()
-    path, _ = external(folder)
+    path = external(folder)
     (folder / "net.onnx.data").rename(tmp_path / "outside.data")
     (folder / "net.onnx.data").symlink_to(tmp_path / "outside.data")
-    with pytest.raises(
-        ModelError, match=r"has weights in 'net.onnx.data', and they may only lie in its own folder"
-    ):
+    with pytest.raises(ModelError, match=r"in 'net.onnx.data', and they may only lie in its own folder"):
         load_tiny_model(path)
 
 
 def test_weights_that_are_missing_short_or_odd(tmp_path: Path) -> None:
-    path, _ = external(tmp_path)
+    path = external(tmp_path)
     data = (tmp_path / "net.onnx.data").read_bytes()
     (tmp_path / "net.onnx.data").write_bytes(data[:100])
     with pytest.raises(ModelError, match="and that file has 100: it is truncated or of another model"):
@@ -211,8 +194,7 @@ def test_one_file_used_many_times_counts_many_times(tmp_path: Path) -> None:
     for index in range(60):
         tensor = TensorProto(name=f"w{index}", data_type=TensorProto.FLOAT, dims=[250_000])
         tensor.data_location = TensorProto.EXTERNAL
-        entry = tensor.external_data.add()
-        entry.key, entry.value = "location", "w.data"
+        tensor.external_data.add(key="location", value="w.data")
         tensors.append(tensor)
     with pytest.raises(ModelError, match="has more than 50 MB"):
         take_in(tmp_path / "m.onnx", 1000, tensors)

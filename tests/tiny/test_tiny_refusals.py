@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from onnx import helper
+from onnx.helper import make_node
 
-from acuity.errors import AcuityError, BackendError, MissingExtra, ModelError, UnfitPictureError
+from acuity.errors import AcuityError, BackendError, MissingExtra, ModelError, ScoreError, UnfitPictureError
 from acuity.features.extractor import Geometry
-from acuity.measure import Measurement
 from acuity.tiny.load import load_tiny_model
 from acuity.tiny.options import DEVICES, TinyOptions
 from acuity.tiny.session import PROVIDERS
+from tiny_clip_models import measured
 from tiny_graphs import ConvNet, Regressor, constant, graph, save, value
 
 
@@ -27,12 +27,10 @@ def refusal(path: Path, options: TinyOptions | None = None, kind: type[AcuityErr
     return text
 
 
-def reading(tmp_path: Path, shape: list[Any], output: list[Any] | None = None, type: str = "float32") -> Path:
+def reading(tmp_path: Path, shape: list[Any], type: str = "float32") -> Path:
     """A model that gives the mean of an input of this shape."""
-    nodes = [helper.make_node("ReduceMean", ["x"], ["y"], keepdims=0)]
-    return save(
-        graph(nodes, [value("x", shape, type)], [value("y", output or [], type)]), tmp_path / "m.onnx"
-    )
+    nodes = [make_node("ReduceMean", ["x"], ["y"], keepdims=0)]
+    return save(graph(nodes, [value("x", shape, type)], [value("y", [], type)]), tmp_path / "m.onnx")
 
 
 @pytest.mark.parametrize(
@@ -56,19 +54,14 @@ def test_inputs_that_nothing_fits(tmp_path: Path, shape: list[Any], words: str) 
 
 
 def test_inputs_of_another_type_and_number(tmp_path: Path) -> None:
-    assert "takes int64, and it must take float32 or float16" in refusal(
-        reading(tmp_path, [1, 1, "H", "W"], type="int64")
-    )
-    net = ConvNet(pictures=3)
-    assert "'z' of rank 4, which cannot be fed" in refusal(
-        save(net.model(("x", "y", "z")), tmp_path / "n.onnx")
-    )
-    both = ConvNet(channels=2, pictures=2)
-    assert "has 2 channels, which hold both pictures" in refusal(
-        save(both.model(("a", "b")), tmp_path / "b.onnx")
-    )
+    whole = refusal(reading(tmp_path, [1, 1, "H", "W"], type="int64"))
+    assert "takes int64, and it must take float32 or float16" in whole
+    three = save(ConvNet(pictures=3).model(("x", "y", "z")), tmp_path / "n.onnx")
+    assert "'z' of rank 4, which cannot be fed" in refusal(three)
+    both = save(ConvNet(channels=2, pictures=2).model(("a", "b")), tmp_path / "b.onnx")
+    assert "has 2 channels, which hold both pictures" in refusal(both)
     mixed = graph(
-        [helper.make_node("ReduceMean", ["p"], ["m"]), helper.make_node("ReduceMean", ["f"], ["n"])],
+        [make_node("ReduceMean", ["p"], ["m"]), make_node("ReduceMean", ["f"], ["n"])],
         [value("p", [1, 1, "H", "W"]), value("f", [1, 6])],
         [value("m", [1, 1, 1, 1]), value("n", [1, 1])],
     )
@@ -81,24 +74,18 @@ def test_inputs_of_another_type_and_number(tmp_path: Path) -> None:
 )
 def test_outputs_that_are_no_score(tmp_path: Path, output: list[Any], words: str) -> None:
     shape = [1 if isinstance(size, str) else size for size in output]
-    nodes = [
-        helper.make_node("ReduceMean", ["x"], ["m"], keepdims=0),
-        helper.make_node("Expand", ["m", "s"], ["y"]),
-    ]
-    model = graph(
-        nodes, [value("x", [1, 1, "H", "W"])], [value("y", output)], [constant("s", shape, "int64")]
-    )
+    nodes = [make_node("ReduceMean", ["x"], ["m"], keepdims=0), make_node("Expand", ["m", "s"], ["y"])]
+    sizes = constant("s", shape, "int64")
+    model = graph(nodes, [value("x", [1, 1, "H", "W"])], [value("y", output)], [sizes])
     with pytest.raises(ModelError, match=words + ", and a score is one number a frame"):
         load_tiny_model(save(model, tmp_path / "m.onnx"))
 
 
 def test_an_output_whose_shape_shows_with_the_first_frame(tmp_path: Path) -> None:
-    nodes = [helper.make_node("Identity", ["features"], ["y"])]
+    nodes = [make_node("Identity", ["features"], ["y"])]
     model = graph(nodes, [value("features", ["N", 6])], [value("y", ["N", "K"])])
     tiny = load_tiny_model(save(model, tmp_path / "m.onnx"))
-    with pytest.raises(
-        ModelError, match=r"has the shape \(1, 6\) for 1 frame, and a score is one number a frame"
-    ):
+    with pytest.raises(ModelError, match=r"the shape \(1, 6\) for 1 frame, and a score is one number"):
         tiny.outputs(np.zeros((3, 6)))
 
 
@@ -135,10 +122,7 @@ def test_kinds(tmp_path: Path, kind: str, words: str) -> None:
 @pytest.mark.parametrize(
     ("sidecar", "words"),
     [
-        (
-            {"features": ["adm2", "odd", "a", "b", "c", "d"]},
-            "reads the feature 'odd', which nothing here measures",
-        ),
+        ({"features": ["adm2", "odd", *"abcd"]}, "reads the feature 'odd', which nothing here measures"),
         ({"features": ["adm2"]}, "takes 6 features, and there are 1: adm2; name them"),
         ({"feature_mean": [0, 0], "feature_std": [1, 1]}, "it has means of 2 features"),
         ({"input_name": "other"}, "it names the input 'other', and the graph has features"),
@@ -152,18 +136,16 @@ def test_sidecars_that_do_not_fit(tmp_path: Path, sidecar: dict[str, Any], words
 
 
 def test_picture_normalisation_of_another_number_of_channels(tmp_path: Path) -> None:
-    sidecar = {"norm_mean": [0, 0], "norm_std": [1, 1]}
-    assert "norm_mean has 2 numbers, and pictures of 3 channels need 1 or 3" in refusal(
-        save(ConvNet(channels=3).model(), tmp_path / "m.onnx", sidecar)
-    )
+    two = {"norm_mean": [0, 0], "norm_std": [1, 1]}
+    path = save(ConvNet(channels=3).model(), tmp_path / "m.onnx", two)
+    assert "norm_mean has 2 numbers, and pictures of 3 channels need 1 or 3" in refusal(path)
 
 
 def test_a_codec_where_none_is_read_and_none_where_one_is(tmp_path: Path) -> None:
     plain = save(Regressor().model(), tmp_path / "plain.onnx")
     assert "reads no codec: leave out tiny_codec" in refusal(plain, TinyOptions(codec="libx264"))
-    assert "reads no codec: leave out tiny_crf" in refusal(
-        save(ConvNet().model(), tmp_path / "net.onnx"), TinyOptions(crf=3)
-    )
+    net = save(ConvNet().model(), tmp_path / "net.onnx")
+    assert "reads no codec: leave out tiny_crf" in refusal(net, TinyOptions(crf=3))
     aware = save(Regressor(codec=14).model(), tmp_path / "aware.onnx")
     assert "reads which encoder made the video: pass tiny_codec= as one of libx264" in refusal(aware)
     assert "reads the CRF of the encode: pass tiny_crf=" in refusal(aware, TinyOptions(codec="libx264"))
@@ -172,9 +154,8 @@ def test_a_codec_where_none_is_read_and_none_where_one_is(tmp_path: Path) -> Non
 
 
 def test_half_precision_of_a_graph_that_has_another(tmp_path: Path) -> None:
-    assert "takes float32: export it in float16, or leave out tiny_fp16" in refusal(
-        save(ConvNet().model(), tmp_path / "m.onnx"), TinyOptions(fp16=True)
-    )
+    said = refusal(save(ConvNet().model(), tmp_path / "m.onnx"), TinyOptions(fp16=True))
+    assert "takes float32: export it in float16, or leave out tiny_fp16" in said
 
 
 @pytest.mark.parametrize("device", [word for word in DEVICES if word not in ("auto", "cpu")])
@@ -210,44 +191,30 @@ def test_a_provider_that_does_not_start_is_not_replaced(
 def test_a_fixed_size_is_refused_before_a_frame_is_scored(tmp_path: Path) -> None:
     path = save(ConvNet().model(size=(32, 48)), tmp_path / "m.onnx")
     frame = np.zeros((36, 64), np.uint8)
-    with Measurement() as measurement:
-        measurement.add_model(load_tiny_model(path))
-        with pytest.raises(
-            UnfitPictureError, match="takes pictures of 48x32, and these are 64x36: pass tiny_resize="
-        ):
-            measurement.add(frame, frame)
-    with Measurement() as measurement:
-        measurement.add_model(load_tiny_model(path, TinyOptions(resize="bilinear")))
-        measurement.add(frame, frame)
-        measurement.flush()
-        assert len(measurement.results().values("m")) == 1
+    with pytest.raises(UnfitPictureError, match="pictures of 48x32, and these are 64x36: pass tiny_resize="):
+        measured([load_tiny_model(path)], [(frame, frame)])
+    resized = load_tiny_model(path, TinyOptions(resize="bilinear"))
+    assert len(measured([resized], [(frame, frame)]).values("m")) == 1
     (extractor,) = load_tiny_model(path).make_extractors()
     extractor.check_size(Geometry(48, 32, 8))
 
 
 def nan_model(tmp_path: Path) -> Path:
     """Gives the logarithm of the mean, which black pictures don't have."""
-    nodes = [
-        helper.make_node("ReduceMean", ["x"], ["m"], keepdims=0),
-        helper.make_node("Log", ["m"], ["y"]),
-    ]
+    nodes = [make_node("ReduceMean", ["x"], ["m"], keepdims=0), make_node("Log", ["m"], ["y"])]
     return save(graph(nodes, [value("x", [1, 1, "H", "W"])], [value("y", [])]), tmp_path / "log.onnx")
 
 
-def frames() -> list[np.ndarray[Any, Any]]:
-    random = np.random.default_rng(1)
-    black = np.zeros((48, 64), np.uint8)
-    return [black if index == 2 else random.integers(1, 255, (48, 64)).astype(np.uint8) for index in range(4)]
+FRAMES = np.random.default_rng(1).integers(1, 255, (4, 48, 64)).astype(np.uint8)
+FRAMES[2] = 0
+PAIRS = [(frame, frame) for frame in FRAMES]
 
 
 def test_a_score_that_is_no_number_does_not_cost_the_other_models_theirs(tmp_path: Path) -> None:
-    with Measurement() as measurement:
-        measurement.add_model("vmaf_v0.6.1")
-        measurement.add_model(load_tiny_model(nan_model(tmp_path)))
-        for frame in frames():
-            measurement.add(frame, frame)
-        measurement.flush()
-        results = measurement.results()
+    model = load_tiny_model(nan_model(tmp_path))
+    results = measured(["vmaf_v0.6.1", model], PAIRS)
+    with pytest.raises(ScoreError, match=r"the score 'log' of frame 2 by '.*log\.onnx' is not a number"):
+        measured([model], PAIRS)  # where nothing else scores
     assert results.undefined["log"].tolist() == [False, False, True, False]
     assert np.isfinite(results.columns["vmaf"]).all()
     assert np.isnan(results.columns["log"]).tolist() == [False, False, True, False]
@@ -260,51 +227,30 @@ def test_a_score_that_is_no_number_does_not_cost_the_other_models_theirs(tmp_pat
 def test_a_graph_that_fails_on_a_frame_names_it(tmp_path: Path) -> None:
     """Shapes that contradict each other only when it runs."""
     nodes = [
-        helper.make_node("Shape", ["x"], ["s"]),
-        helper.make_node("ReduceMax", ["x"], ["top"], keepdims=0),
-        helper.make_node("Cast", ["top"], ["wanted"], to=7),
-        helper.make_node("Reshape", ["x", "t"], ["flat"]),
-        helper.make_node("Gather", ["flat", "big"], ["y"]),
+        make_node("Shape", ["x"], ["s"]),
+        make_node("ReduceMax", ["x"], ["top"], keepdims=0),
+        make_node("Cast", ["top"], ["wanted"], to=7),
+        make_node("Reshape", ["x", "t"], ["flat"]),
+        make_node("Gather", ["flat", "big"], ["y"]),
     ]
     constants = [constant("t", [-1], "int64"), constant("big", 10**6, "int64")]
-    path = save(
-        graph(nodes, [value("x", [1, 1, "H", "W"])], [value("y", [])], constants), tmp_path / "g.onnx"
-    )
-    with Measurement(threads=1) as measurement:
-        measurement.add_model(load_tiny_model(path))
-        with pytest.raises(ModelError, match=r"the model '.*g\.onnx' failed: .*\(frame 0\)$"):
-            for frame in frames():
-                measurement.add(frame, frame)
-            measurement.flush()
+    failing = graph(nodes, [value("x", [1, 1, "H", "W"])], [value("y", [])], constants)
+    model = load_tiny_model(save(failing, tmp_path / "g.onnx"))
+    with pytest.raises(ModelError, match=r"the model '.*g\.onnx' failed: .*\(frame 0\)$"):
+        measured([model], PAIRS, threads=1)
 
 
 def test_names_that_columns_cannot_have(tmp_path: Path) -> None:
     path = save(ConvNet().model(), tmp_path / "m.onnx", {"name": "two words"})
     assert "bad key 'name': 'two words' cannot name a column" in refusal(path)
     path = save(ConvNet().model(), tmp_path / "psnr_y.onnx")
-    with (
-        Measurement() as measurement,
-        pytest.raises(AcuityError, match="which is the name of another column"),
-    ):
-        measurement.add_model(load_tiny_model(path))
+    with pytest.raises(AcuityError, match="which is the name of another column"):
+        measured([load_tiny_model(path)], [])
 
 
 @pytest.mark.parametrize("package", ["onnxruntime", "onnx"])
 def test_a_missing_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, package: str) -> None:
     path = save(ConvNet().model(), tmp_path / "m.onnx")
     monkeypatch.setitem(sys.modules, package, None)
-    assert refusal(path, kind=MissingExtra) == (
-        "tiny models need the extra 'tiny': pip install 'acuity-vmaf[tiny]'"
-    )
-
-
-def test_a_score_that_is_no_number_is_an_error_where_nothing_else_scores(tmp_path: Path) -> None:
-    from acuity.errors import ScoreError
-
-    with Measurement() as measurement:
-        measurement.add_model(load_tiny_model(nan_model(tmp_path)))
-        for frame in frames():
-            measurement.add(frame, frame)
-        measurement.flush()
-        with pytest.raises(ScoreError, match=r"the score 'log' of frame 2 by '.*log\.onnx' is not a number"):
-            measurement.results()
+    said = "tiny models need the extra 'tiny': pip install 'acuity-vmaf[tiny]'"
+    assert refusal(path, kind=MissingExtra) == said

@@ -15,8 +15,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acuity.errors import ModelError, NameClashError
-from acuity.features.extractor import CpuContext, Frame, Geometry
-from acuity.measure import Measurement
 from acuity.models.document import Section
 from acuity.tiny.describe import describe_tiny
 from acuity.tiny.feature_input import VOCABULARIES, make_block
@@ -25,6 +23,7 @@ from acuity.tiny.options import TinyOptions
 from acuity.tiny.picture_input import resize
 from acuity.tiny.sidecar import Sidecar, parse_sidecar, read_sidecar, sidecar_path
 from acuity.video.picture import Picture, PixelFormat
+from tiny_clip_models import measured
 from tiny_graphs import ConvNet, Regressor, save
 
 FULL: dict[str, Any] = {
@@ -64,11 +63,8 @@ def test_everything_that_is_said() -> None:
     found = parsed(FULL)
     assert found.name == "net"
     assert found.sha256 == "ab" * 32
-    assert (found.features, found.feature_mean, found.feature_std) == (
-        ("adm2", "motion2"),
-        (0.5, 3),
-        (0.1, 2),
-    )
+    assert found.features == ("adm2", "motion2")
+    assert (found.feature_mean, found.feature_std) == ((0.5, 3), (0.1, 2))
     assert (found.norm_mean, found.norm_std) == ((0.5,), (0.2, 0.2, 0.2))
     assert (found.inputs, found.outputs) == (("features", "codec"), ("score",))
     assert (found.codec_aware, found.vocabulary) == (True, ("libx264", "unknown"))
@@ -77,9 +73,8 @@ def test_everything_that_is_said() -> None:
 
 def test_the_other_spelling_is_the_same() -> None:
     assert parsed({OTHER_SPELLING.get(key, key): value for key, value in FULL.items()}) == parsed(FULL)
-    assert parsed({**FULL, "input_mean": FULL["feature_mean"], "input_std": FULL["feature_std"]}) == parsed(
-        FULL
-    )
+    both = {**FULL, "input_mean": FULL["feature_mean"], "input_std": FULL["feature_std"]}
+    assert parsed(both) == parsed(FULL)
 
 
 @pytest.mark.parametrize(
@@ -96,7 +91,7 @@ def test_the_other_spelling_is_the_same() -> None:
         ({"features": []}, "bad key 'features': it must hold 1 to"),
         (
             {"feature_order": ["motion2", "adm2"]},
-            "bad key 'feature_order': it says something else than 'features'",
+            "'feature_order': it says something else than 'features'",
         ),
         ({"id": 7}, "bad key 'id': it must be a string, not a number"),
         ({"sha256": "abc"}, "bad key 'sha256': 'abc' is no SHA-256"),
@@ -132,17 +127,15 @@ def test_files(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["net.int8", "net_quantized", "net-FP16", "link"])
 def test_the_sidecar_of_another_file_is_neither_read_nor_forgotten(tmp_path: Path, name: str) -> None:
     """A quantised copy, or a link, has the normalisation of the whole model, which its name alone hides."""
-    whole = save(
-        Regressor().model(), tmp_path / "net.onnx", {"feature_mean": [0.5] * 6, "feature_std": [2] * 6}
-    )
+    scaled = {"feature_mean": [0.5] * 6, "feature_std": [2] * 6}
+    whole = save(Regressor().model(), tmp_path / "net.onnx", scaled)
     copy, own = tmp_path / f"{name}.onnx", tmp_path / f"{name}.json"
     if name == "link":
         copy.symlink_to(whole)
     else:
         copy.write_bytes(whole.read_bytes())
-    said = (
-        f"'{copy}' has no sidecar of its own, and '{tmp_path / 'net.json'}' is that of 'net.onnx': copy it to"
-    )
+    theirs = f"'{tmp_path / 'net.json'}' is that of 'net.onnx'"
+    said = f"'{copy}' has no sidecar of its own, and {theirs}: copy it to"
     with pytest.raises(ModelError, match=re.escape(said)):
         load_tiny_model(copy)
     assert said in str(describe_tiny(copy).problem)
@@ -190,6 +183,7 @@ def test_any_document_parses_or_is_one_sentence(changes: dict[str, Any], whole: 
 )
 def test_limits_are_one_line(said: object, kept: str | None) -> None:
     assert parsed({**FULL, "limits": said}).limits == kept
+    assert len(parsed({**FULL, "limits": "word " * 10_000}).limits or "") < 310
 
 
 @pytest.mark.parametrize(
@@ -227,10 +221,8 @@ def test_reports_tell_sidecars_apart(tmp_path: Path) -> None:
     path = save(Regressor().model(), tmp_path / "f.onnx", {"feature_mean": mean, "feature_std": std})
     sidecar = path.with_suffix(".json")
     block = load_tiny_model(path).describe()
-    assert block["sidecar"] == {
-        "path": str(sidecar),
-        "sha256": hashlib.sha256(sidecar.read_bytes()).hexdigest(),
-    }
+    sha256 = hashlib.sha256(sidecar.read_bytes()).hexdigest()
+    assert block["sidecar"] == {"path": str(sidecar), "sha256": sha256}
     assert block["normalisation"] == {"features": {"mean": mean, "std": std}}
     json.dumps(block)
     sidecar.unlink()
@@ -241,10 +233,8 @@ def test_reports_tell_sidecars_apart(tmp_path: Path) -> None:
 
 def test_names_that_clash_are_changed_in_the_sidecar(tmp_path: Path) -> None:
     path = save(Regressor().model(), tmp_path / "f.onnx", {"id": "vmaf"})
-    with Measurement() as measurement:
-        measurement.add_model("vmaf_v0.6.1")
-        with pytest.raises(NameClashError, match="tell them apart by changing 'id' in the sidecar of"):
-            measurement.add_model(load_tiny_model(path))
+    with pytest.raises(NameClashError, match="tell them apart by changing 'id' in the sidecar of"):
+        measured(["vmaf_v0.6.1", load_tiny_model(path)], [])
 
 
 def values(size: int, codec: str, preset: str | None = None, crf: int = 0) -> list[float]:
@@ -284,9 +274,7 @@ def test_presets(codec: str, preset: str | None, ordinal: int) -> None:
 
 def test_encoders_without_a_place() -> None:
     assert values(14, "libaom-av1")[11] == 1  # the place of unknown ones
-    with pytest.raises(
-        ModelError, match=r"tiny_codec='vp9' is no encoder that the model 'net' knows: .*libx264, "
-    ):
+    with pytest.raises(ModelError, match=r"'vp9' is no encoder that the model 'net' knows: .*libx264, "):
         values(18, "vp9")
     with pytest.raises(ModelError, match="tiny_codec='libx246' is no encoder"):
         values(14, "libx246")
@@ -304,9 +292,7 @@ def test_vocabularies_of_a_sidecar() -> None:
     assert make_block("net", 5, ("one", "two", "three"), options).values[:3].tolist() == [0, 1, 0]
     with pytest.raises(ModelError, match="its encoder_vocab of 3 encoders makes 5"):
         make_block("net", 6, ("one", "two", "three"), options)
-    with pytest.raises(
-        ModelError, match="a codec input of 9 values, and only layouts of 14 and 18 are known"
-    ):
+    with pytest.raises(ModelError, match="codec input of 9 values, and only layouts of 14 and 18 are known"):
         make_block("net", 9, None, options)
 
 
@@ -329,19 +315,11 @@ def test_resizing(filter: str, expected: list[float]) -> None:
 def test_a_model_of_a_fixed_size(tmp_path: Path, filter: str) -> None:
     net = ConvNet()
     path = save(net.model(size=(20, 30)), tmp_path / "net.onnx", {"norm_mean": 0.5, "norm_std": 0.25})
-    (extractor,) = load_tiny_model(path, TinyOptions(resize=filter)).make_extractors()
     luma = np.random.default_rng(1).integers(0, 1024, (36, 64)).astype(np.uint16)
     picture = Picture((luma,), PixelFormat("400", 10))
-    geometry = Geometry(64, 36, 10)
-    extractor.check_size(geometry)
-    runner = extractor.runner([extractor], geometry, CpuContext(None, ""))  # type: ignore[arg-type]
-    (found,) = runner(Frame(0, picture, picture)).values()
+    (found,) = load_tiny_model(path, TinyOptions(resize=filter)).score_pictures(picture)
     planes = resize((luma[np.newaxis] / 1023).astype(np.float32), 20, 30, filter)
     assert found == pytest.approx(net.numpy((planes - 0.5) / 0.25), rel=1e-5)
-
-
-def test_limits_are_short() -> None:
-    assert len(parsed({**FULL, "limits": "word " * 10_000}).limits or "") < 310
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto, helper, numpy_helper
+from onnx.helper import make_node
 
 OPSET = 17
 TYPES = {"float32": TensorProto.FLOAT, "float16": TensorProto.FLOAT16, "int64": TensorProto.INT64}
@@ -65,12 +66,12 @@ class Regressor:
         first = "features"
         if self.codec:
             inputs.append(value(codec_name, [batch, self.codec], type))
-            nodes.append(helper.make_node("Concat", ["features", codec_name], ["all"], axis=1))
+            nodes.append(make_node("Concat", ["features", codec_name], ["all"], axis=1))
             first = "all"
         nodes += [
-            helper.make_node("Gemm", [first, "w1", "b1"], ["h"]),
-            helper.make_node("Relu", ["h"], ["r"]),
-            helper.make_node("Gemm", ["r", "w2", "b2"], ["score"]),
+            make_node("Gemm", [first, "w1", "b1"], ["h"]),
+            make_node("Relu", ["h"], ["r"]),
+            make_node("Gemm", ["r", "w2", "b2"], ["score"]),
         ]
         constants = [constant(name, getattr(self, name), type) for name in ("w1", "b1", "w2", "b2")]
         return graph(nodes, inputs, [value("score", output or [batch, 1], type)], constants)
@@ -106,14 +107,14 @@ class ConvNet:
         nodes = []
         first = names[0]
         if len(names) > 1:
-            nodes.append(helper.make_node("Concat", list(names), ["all"], axis=1))
+            nodes.append(make_node("Concat", list(names), ["all"], axis=1))
             first = "all"
         nodes += [
-            helper.make_node("Conv", [first, "kernel", "bias"], ["c"], pads=[0, 0, 0, 0]),
-            helper.make_node("Relu", ["c"], ["r"]),
-            helper.make_node("GlobalAveragePool", ["r"], ["g"]),
-            helper.make_node("Flatten", ["g"], ["f"]),
-            helper.make_node("MatMul", ["f", "weights"], ["score"]),
+            make_node("Conv", [first, "kernel", "bias"], ["c"], pads=[0, 0, 0, 0]),
+            make_node("Relu", ["c"], ["r"]),
+            make_node("GlobalAveragePool", ["r"], ["g"]),
+            make_node("Flatten", ["g"], ["f"]),
+            make_node("MatMul", ["f", "weights"], ["score"]),
         ]
         constants = [constant(name, getattr(self, name), type) for name in ("kernel", "bias", "weights")]
         return graph(nodes, inputs, [value("score", [batch, 1], type)], constants)

@@ -21,6 +21,11 @@ HD = {"color_range": 1, "colorspace": 1, "color_primaries": 1, "color_trc": 1}
 Make = Callable[[Path], Path]
 
 
+def maker(make: Callable[..., Path]) -> Callable[..., Make]:
+    """Turns a function that makes a file in a folder into one that takes the folder last, by itself."""
+    return lambda *about, **settings: lambda folder: make(folder, *about, **settings)
+
+
 @cache
 def picture(number: int) -> np.ndarray:
     """Red, green and blue of 0 to 1: colours that drift over a texture, with grain."""
@@ -43,7 +48,9 @@ def frames(
     return [frame if size == SIZE else frame.reformat(*size) for frame in made]
 
 
+@maker
 def made(
+    folder: Path,
     name: str,
     codec: str = "libx264",
     pix_fmt: str = "yuv420p",
@@ -53,100 +60,81 @@ def made(
     matrix: str = "bt709",
     full: bool = False,
     **settings: Any,
-) -> Make:
-    """The maker of a clip with this name."""
+) -> Path:
+    """A clip with this name."""
     tags = {**HD, "color_range": 2 if full else 1, "colorspace": {"bt709": 1, "smpte170m": 6}[matrix]}
     known = {"libx264": {"crf": "28", "preset": "veryfast"}, "libx265": {"x265-params": "log-level=none"}}
     options = {**known.get(codec, {}), **settings.pop("options", {})}
-
-    def make(folder: Path) -> Path:
-        pictures = frames(shown, size, matrix=matrix, full=full)
-        how = {"codec": codec, "pix_fmt": pix_fmt, "options": options, **tags, "thread_count": 1, **settings}
-        return clip(folder / name, pictures, **how)
-
-    return make
+    pictures = frames(shown, size, matrix=matrix, full=full)
+    how = {"codec": codec, "pix_fmt": pix_fmt, "options": options, **tags, "thread_count": 1, **settings}
+    return clip(folder / name, pictures, **how)
 
 
+@maker
 def made_of_rgb(
-    name: str, codec: str, pix_fmt: str, shown: Iterable[int] = range(FRAMES), **options: str
-) -> Make:
-    """The maker of a clip in RGB."""
-
-    def make(folder: Path) -> Path:
-        pictures = [np.rint(picture(number) * 255).astype(np.uint8) for number in shown]
-        rgb = [av.VideoFrame.from_ndarray(pixels, "rgb24") for pixels in pictures]
-        return clip(folder / name, rgb, codec=codec, pix_fmt=pix_fmt, options=options, thread_count=1)
-
-    return make
+    folder: Path, name: str, codec: str, pix_fmt: str, shown: Iterable[int] = range(FRAMES), **options: str
+) -> Path:
+    """A clip in RGB."""
+    pictures = [np.rint(picture(number) * 255).astype(np.uint8) for number in shown]
+    rgb = [av.VideoFrame.from_ndarray(pixels, "rgb24") for pixels in pictures]
+    return clip(folder / name, rgb, codec=codec, pix_fmt=pix_fmt, options=options, thread_count=1)
 
 
-def cut_by_edit_list(name: str, count: int, **settings: Any) -> Make:
-    """The maker of an MP4 that has all frames, and an edit list that hides the first ones."""
-
-    def make(folder: Path) -> Path:
-        whole = made(f"whole-{name}", **settings)(folder)
-        with av.open(str(whole)) as source, av.open(str(folder / name), "w") as output:
-            stream = source.streams.video[0]
-            copied = output.add_stream_from_template(stream)
-            assert stream.time_base is not None
-            ticks = int(Fraction(count, 25) / stream.time_base)
-            for packet in source.demux(stream):
-                if packet.pts is not None and packet.dts is not None:
-                    packet.pts, packet.dts, packet.stream = packet.pts - ticks, packet.dts - ticks, copied
-                    output.mux(packet)
-        return folder / name
-
-    return make
+@maker
+def cut_by_edit_list(folder: Path, name: str, count: int, **settings: Any) -> Path:
+    """An MP4 that has all frames, and an edit list that hides the first ones."""
+    whole = made(f"whole-{name}", **settings)(folder)
+    with av.open(str(whole)) as source, av.open(str(folder / name), "w") as output:
+        stream = source.streams.video[0]
+        copied = output.add_stream_from_template(stream)
+        assert stream.time_base is not None
+        ticks = int(Fraction(count, 25) / stream.time_base)
+        for packet in source.demux(stream):
+            if packet.pts is not None and packet.dts is not None:
+                packet.pts, packet.dts, packet.stream = packet.pts - ticks, packet.dts - ticks, copied
+                output.mux(packet)
+    return folder / name
 
 
-def beheaded(name: str, part: float, packets: int | None = None, **settings: Any) -> Make:
-    """The maker of a transport stream whose first part is missing, as a recording that began late.
+@maker
+def beheaded(folder: Path, name: str, part: float, packets: int | None = None, **settings: Any) -> Path:
+    """A transport stream whose first part is missing, as a recording that began late.
 
     With `packets`, so many are missing after that part.
     """
-
-    def make(folder: Path) -> Path:
-        data = made(f"whole-{name}", **settings)(folder).read_bytes()
-        start = int(len(data) * part) // 188 * 188
-        kept = data[start:] if packets is None else data[:start] + data[start + packets * 188 :]
-        (folder / name).write_bytes(kept)
-        return folder / name
-
-    return make
+    data = made(f"whole-{name}", **settings)(folder).read_bytes()
+    start = int(len(data) * part) // 188 * 188
+    kept = data[start:] if packets is None else data[:start] + data[start + packets * 188 :]
+    (folder / name).write_bytes(kept)
+    return folder / name
 
 
 def wiped(name: str) -> Make:
-    """The maker of a transport stream with a hole."""
+    """A transport stream with a hole."""
     return beheaded(name, 0.5, 3)
 
 
-def joined(name: str, *makes: Make) -> Make:
-    """The maker of a file that has the bytes of several."""
-
-    def make(folder: Path) -> Path:
-        (folder / name).write_bytes(b"".join(make(folder).read_bytes() for make in makes))
-        return folder / name
-
-    return make
+@maker
+def joined(folder: Path, name: str, *makes: Make) -> Path:
+    """A file that has the bytes of several."""
+    (folder / name).write_bytes(b"".join(make(folder).read_bytes() for make in makes))
+    return folder / name
 
 
-def with_cover(name: str, *, first: bool) -> Make:
-    """The maker of a video with a cover picture beside it."""
-
-    def make(folder: Path) -> Path:
-        with av.open(str(folder / name), "w") as output:
-            kinds = ("mjpeg", "libx264") if first else ("libx264", "mjpeg")
-            streams = {codec: output.add_stream(codec, rate=25) for codec in kinds}
-            for codec, stream in streams.items():
-                stream.width, stream.height = SIZE
-                stream.pix_fmt = "yuvj420p" if codec == "mjpeg" else "yuv420p"
-            streams["mjpeg"].disposition = av.stream.Disposition.attached_pic
-            for number, frame in enumerate(frames(range(FRAMES))):
-                frame.pts, frame.time_base = number, Fraction(1, 25)
-                if number == 0:
-                    output.mux(streams["mjpeg"].encode(frame.reformat(format="yuvj420p")))
-                output.mux(streams["libx264"].encode(frame))
-            output.mux(streams["libx264"].encode(None))
-        return folder / name
-
-    return make
+@maker
+def with_cover(folder: Path, name: str, *, first: bool) -> Path:
+    """A video with a cover picture beside it."""
+    with av.open(str(folder / name), "w") as output:
+        kinds = ("mjpeg", "libx264") if first else ("libx264", "mjpeg")
+        streams = {codec: output.add_stream(codec, rate=25) for codec in kinds}
+        for codec, stream in streams.items():
+            stream.width, stream.height = SIZE
+            stream.pix_fmt = "yuvj420p" if codec == "mjpeg" else "yuv420p"
+        streams["mjpeg"].disposition = av.stream.Disposition.attached_pic
+        for number, frame in enumerate(frames(range(FRAMES))):
+            frame.pts, frame.time_base = number, Fraction(1, 25)
+            if number == 0:
+                output.mux(streams["mjpeg"].encode(frame.reformat(format="yuvj420p")))
+            output.mux(streams["libx264"].encode(frame))
+        output.mux(streams["libx264"].encode(None))
+    return folder / name

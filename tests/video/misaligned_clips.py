@@ -20,7 +20,6 @@ from acuity.video.pairs.convert import Fit
 from acuity.video.pairs.pairing import Pairing
 from acuity.video.picture import Picture, PixelFormat, Signature
 from acuity.video.readers.open import open_video
-from video_clips import y4m_bytes
 
 WIDTH, HEIGHT = 320, 180
 FRAMES = 100
@@ -362,13 +361,6 @@ def is_named_rightly(content: str, fault: Fault, finding: Misalignment | None) -
 def left_out(pairing: Pairing) -> list[tuple[int, int, int]]:
     """Before which pair frames were left out, and how many of each video."""
     return [(done.pair, done.leave_out_ref, done.leave_out_dis) for done in pairing.decisions]
-
-
-def y4m(path: Path, frames: Sequence[Luma]) -> Path:
-    chroma = np.full((HEIGHT // 2, WIDTH // 2), 128, np.uint8)
-    planes = [[luma, chroma, chroma] for luma in frames]
-    path.write_bytes(y4m_bytes(planes, f"W{WIDTH} H{HEIGHT} F25:1"))
-    return path
 
 
 # What an encode of COUNT frames shows, what is said of it, and what `auto` leaves out: before which pair, and

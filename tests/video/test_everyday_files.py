@@ -53,17 +53,13 @@ class Case:
     recoloured: bool = False  # to BT.709
     step: int = 1  # of the reference's frames, those that are compared
     skip: int = 0
-    notes: frozenset[str] = frozenset()
+    notes: set[str] = field(default_factory=set)
     within: float = 1e-4
 
 
-def noted(*codes: str) -> frozenset[str]:
-    return frozenset(codes)
-
-
-CHROMA = noted("chroma-layout")
-RGB = noted("rgb", "chroma-layout")
-DEEPER = noted("bit-depth")
+CHROMA = {"chroma-layout"}
+RGB = {"rgb", "chroma-layout"}
+DEEPER = {"bit-depth"}
 
 CASES = {
     # codecs and containers
@@ -73,7 +69,7 @@ CASES = {
     "av1.mp4": Case(made("av1.mp4", "libsvtav1", options={"preset": "12"})),
     "mpeg4.avi": Case(made("mpeg4.avi", "mpeg4", options={"b": "400k", "bf": "2"})),
     "mjpeg.avi": Case(made("mjpeg.avi", "mjpeg", "yuvj420p", matrix="smpte170m", color_range=2),
-        notes=noted("matrix", "range"), recoloured=True, within=0.05),
+        notes={"matrix", "range"}, recoloured=True, within=0.05),
     "mpeg-ps": Case(made("ps.mpg", "mpeg2video", options={"b": "800k"})),
     "h264 elementary stream": Case(made("es.h264")),
     "x264.ts": Case(made("x264.ts")),
@@ -92,15 +88,15 @@ CASES = {
     "reference.png": Case(made("first.mp4", shown=[0]), made_of_rgb("first.png", "png", "rgb24", [0]),
         pix_fmt="yuv444p", notes=RGB, recoloured=True),
     "png and png": Case(made_of_rgb("second.png", "png", "rgb24", [1]),
-        made_of_rgb("first.png", "png", "rgb24", [0]), pix_fmt="yuv444p", notes=noted("rgb"),
+        made_of_rgb("first.png", "png", "rgb24", [0]), pix_fmt="yuv444p", notes={"rgb"},
         recoloured=True),
     "gif": Case(made_of_rgb("loop.gif", "gif", "rgb8"), notes=RGB, recoloured=True),
     # sizes
-    "smaller": Case(made("small.mp4", size=SMALL), notes=noted("scaled")),
-    "larger": Case(made("large.mp4", size=(288, 162)), notes=noted("scaled", "swapped")),
-    "anamorphic": Case(made("anamorphic.mp4", size=(144, 108), aspect=Fraction(4, 3)), notes=noted("scaled")),
+    "smaller": Case(made("small.mp4", size=SMALL), notes={"scaled"}),
+    "larger": Case(made("large.mp4", size=(288, 162)), notes={"scaled", "swapped"}),
+    "anamorphic": Case(made("anamorphic.mp4", size=(144, 108), aspect=Fraction(4, 3)), notes={"scaled"}),
     "filling a display": Case(made("two.mp4", shown=[0, 1]), made("two.mkv", "ffv1", shown=[0, 1]),
-        options={"display": "1080p"}, size=(1920, 1080), notes=noted("scaled")),
+        options={"display": "1080p"}, size=(1920, 1080), notes={"scaled"}),
     "odd size": Case(made("odd.webm", "libvpx-vp9", size=ODD, options=VP9),
         made("odd.mkv", "ffv1", size=ODD), size=ODD),
     # depth, chroma, range, matrix
@@ -110,19 +106,15 @@ CASES = {
     "4:4:4 source": Case(ENCODE, made("444.mkv", "ffv1", "yuv444p"), pix_fmt="yuv444p", notes=CHROMA),
     "4:2:2 encode": Case(made("422.mp4", pix_fmt="yuv422p"), notes=CHROMA),
     "4:2:2 source": Case(ENCODE, made("422.mkv", "ffv1", "yuv422p"), pix_fmt="yuv422p", notes=CHROMA),
-    "full-range encode": Case(made("full.mp4", pix_fmt="yuvj420p", color_range=2), notes=noted("range")),
+    "full-range encode": Case(made("full.mp4", pix_fmt="yuvj420p", color_range=2), notes={"range"}),
     "full-range source": Case(ENCODE, made("full.mkv", "ffv1", "yuv420p", full=True), full=True,
-        notes=noted("range")),
-    "gray": Case(made("gray.mkv", "ffv1", "gray", color_range=2), notes=noted("range", "chroma-layout")),
-    "bt601 encode": Case(made("sd.mp4", matrix="smpte170m"), notes=noted("matrix"), recoloured=True,
+        notes={"range"}),
+    "gray": Case(made("gray.mkv", "ffv1", "gray", color_range=2), notes={"range", "chroma-layout"}),
+    "bt601 encode": Case(made("sd.mp4", matrix="smpte170m"), notes={"matrix"}, recoloured=True,
         within=0.05),
-    "everything differs": Case(
-        made("small.mp4", size=SMALL),
-        made("422p10.mkv", "ffv1", "yuv422p10le", full=True),
-        pix_fmt="yuv422p10le",
-        full=True,
-        notes=DEEPER | CHROMA | {"scaled", "range"},
-    ),
+    "everything differs": Case(made("small.mp4", size=SMALL),
+        made("422p10.mkv", "ffv1", "yuv422p10le", full=True), pix_fmt="yuv422p10le", full=True,
+        notes=DEEPER | CHROMA | {"scaled", "range"}),
     # times
     "29.97 in milliseconds": Case(made("ntsc.webm", "libvpx-vp9", rate=Fraction(30000, 1001), options=VP9),
         made("ntsc.mp4", rate=Fraction(30000, 1001), options={"qp": "0"})),
@@ -130,11 +122,11 @@ CASES = {
     "starts late.mkv": Case(made("late.mkv", ticks=range(37, FRAMES + 37))),
     "starts late.ts": Case(made("late.ts", ticks=range(75, FRAMES + 75))),
     "half the rate": Case(made("half.mp4", shown=range(0, FRAMES, 2), rate=Fraction(25, 2)),
-        options={"rate": "match"}, step=2, notes=noted("rate")),
+        options={"rate": "match"}, step=2, notes={"rate"}),
     "hidden by an edit list": Case(cut_by_edit_list("cut.mp4", 5), options={"skip_ref": 5}, skip=5,
-        notes=noted("hidden-frames")),
+        notes={"hidden-frames"}),
     "head of a stream cut off": Case(beheaded("late.ts", 0.1, options={"x264-params": "keyint=4:bframes=0"}),
-        options={"skip_ref": 4}, skip=4, notes=noted("leading-frames")),
+        options={"skip_ref": 4}, skip=4, notes={"leading-frames"}),
     # few frames, more than video
     "one frame": Case(made("one.mp4", shown=[0]), made("one.mkv", "ffv1", shown=[0])),
     "two frames": Case(made("two.mp4", shown=[0, 1]), made("two.mkv", "ffv1", shown=[0, 1])),
@@ -172,26 +164,20 @@ def scored(make: Callable[[Make], Path]) -> Callable[[str], ScoreReport]:
 def by_pyav(path: Path, case: Case) -> Iterator[bytes]:
     """The frames of a file as PyAV decodes and converts them."""
     with av.open(str(path)) as container:
-        [stream] = [
-            one for one in container.streams.video if not one.disposition & av.stream.Disposition.attached_pic
-        ]
+        cover = av.stream.Disposition.attached_pic
+        [stream] = [one for one in container.streams.video if not one.disposition & cover]
         for frame in container.decode(stream):
-            made = frame.reformat(
-                *case.size,
-                case.pix_fmt,
-                dst_colorspace=Colorspace.ITU709 if case.recoloured else None,
-                dst_color_range=ColorRange.JPEG if case.full else ColorRange.MPEG,
-                interpolation=EXACT,
-            )
-            yield samples(made)
+            matrix = Colorspace.ITU709 if case.recoloured else None
+            full = ColorRange.JPEG if case.full else ColorRange.MPEG
+            how = {"dst_colorspace": matrix, "dst_color_range": full, "interpolation": EXACT}
+            yield samples(frame.reformat(*case.size, case.pix_fmt, **how))
 
 
 def samples(frame: av.VideoFrame) -> bytes:
     rows = (np.frombuffer(plane, np.uint8).reshape(plane.height, plane.line_size) for plane in frame.planes)
     wide = 2 if "p1" in frame.format.name else 1
-    return b"".join(
-        row[:, : plane.width * wide].tobytes() for row, plane in zip(rows, frame.planes, strict=True)
-    )
+    parts = zip(rows, frame.planes, strict=True)
+    return b"".join(row[:, : plane.width * wide].tobytes() for row, plane in parts)
 
 
 def truth(case: Case, paths: tuple[Path, Path], folder: Path) -> float:
@@ -203,9 +189,8 @@ def truth(case: Case, paths: tuple[Path, Path], folder: Path) -> float:
         raw[-1].write_bytes(b"".join(frames[: len(dis)]))
     format = DIRECT[case.pix_fmt]
     geometry = {"width": case.size[0], "height": case.size[1]}
-    return acuity.score(
-        *raw, **geometry, pixel_format=format.layout, bitdepth=format.depth, align="off"
-    ).score
+    how = {**geometry, "pixel_format": format.layout, "bitdepth": format.depth, "align": "off"}
+    return acuity.score(*raw, **how).score
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -221,7 +206,6 @@ def test_it_is_scored_as_other_programs_decode_it(
 
 LONG = range(45)
 PQ = {"color_trc": 16, "color_primaries": 9, "colorspace": 9}
-HLG = {**PQ, "color_trc": 18}
 HDR = made("pq.mkv", "ffv1", "yuv420p10le", **PQ)
 AHEAD = "{} frames ahead of .*src.mkv' from frame 0 on .*: pass skip_ref={}, or align='auto'"
 
@@ -231,38 +215,20 @@ REFUSED: dict[str, tuple[Make, Make, dict[str, Any], str]] = {
     "head of a stream cut off": (made("src.mkv", "ffv1", shown=LONG),
         beheaded("late.ts", 0.3, shown=LONG, options={"x264-params": "keyint=8:bframes=0"}), {},
         AHEAD.format(15, 15)),
-    "two streams joined, which the clock tells": (
-        SOURCE,
+    "two streams joined, which the clock tells": (SOURCE,
         joined("joined.ts", made("1.ts", shown=range(8)), made("2.ts", shown=range(8, FRAMES))),
         {"allow_damaged": True},
         "frame 8 comes 0.040 s after the one before it in .* frames are missing or doubled in one of them: "
-        "pass align='auto'",
-    ),
-    "half the rate": (SOURCE, made("half.mp4", shown=range(0, FRAMES, 2), rate=Fraction(25, 2)), {},
-        "25 and .* 12.5 frames a second: pass rate='match' to compare every 2nd frame of the faster one"),
+        "pass align='auto'"),
     "half the rate, the odd frames": (SOURCE,
         made("odd.mp4", shown=range(1, FRAMES, 2), ticks=range(1, FRAMES, 2)), {},
         "25 and .* 12.5 frames a second: pass rate='match'"),
-    **{
-        f"{name} and {other} frames a second": (
-            made(f"{name}.mkv", "ffv1", rate=rate),
-            made(f"{other}.mp4", rate=slower),
-            {},
-            f"{name} and .* {other} frames a second: pass align='auto' .*, if frame n .* rate='by-index'",
-        )
-        for name, rate, other, slower in (
-            ("25", 25, "24", 24),
-            ("25", 25, "24.975", Fraction(24975, 1000)),
-            ("25", 25, "30", 30),
-            ("30", 30, "29.97", Fraction(30000, 1001)),
-        )
-    },
+    "25 and 24.975 frames a second": (SOURCE, made("pal.mp4", rate=Fraction(24975, 1000)), {},
+        "25 and .* 24.975 frames a second: pass align='auto' .*, if frame n .* rate='by-index'"),
     "frames lost, their times kept": (SOURCE,
         made("vfr.mp4", shown=[*range(10), *range(13, FRAMES)], ticks=[*range(10), *range(13, FRAMES)]), {},
         "frame 10 is shown at 0.400 s in .*src.mkv' but at 0.520 s in .*vfr.mp4'"),
     "PQ and SDR": (HDR, ENCODE, {}, "is HDR .smpte2084. and .* is SDR .bt709.: .* hdr='ignore'"),
-    "PQ and HLG": (HDR, made("hlg.mp4", **HLG), {}, r"HDR .smpte2084. and .* HDR .arib-std-b67."),
-    "PQ and no tag": (HDR, made("untagged.mp4", color_trc=2), {}, "is not marked as HDR"),
     "a damaged stream": (SOURCE, wiped("broken.ts"), {}, "broken.ts' is damaged or incomplete near frame"),
 }  # fmt: skip
 
@@ -273,16 +239,3 @@ def test_it_is_refused_with_one_sentence(name: str, make: Callable[[Make], Path]
     with pytest.raises(AcuityError, match=sentence) as caught:
         acuity.score(make(ref), make(dis), **options)
     assert "\n" not in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("ref", "dis", "code"),
-    [
-        (HDR, HDR, "identical"),
-        (HDR, made("pq.mp4", pix_fmt="yuv420p10le", **PQ), "hdr"),
-        (ENCODE, SOURCE, "swapped"),
-    ],
-)
-def test_it_is_scored_with_a_warning(ref: Make, dis: Make, code: str, make: Callable[[Make], Path]) -> None:
-    report = acuity.score(make(ref), make(dis))
-    assert code in {note.code for note in report.notes if note.level == "warning"}

@@ -15,7 +15,7 @@ from acuity.video import http_source
 from acuity.video.http_source import HttpSource
 from acuity.video.local_file import restrict
 from acuity.video.readers.open import open_video
-from video_clips import encode, number_of
+from video_clips import encode, number_at, number_of
 from web_server import PATIENCE, WebServer, serving
 
 
@@ -71,15 +71,11 @@ def test_other_schemes_are_refused(scheme: str) -> None:
 
 def test_an_index_at_the_end_needs_ranges(tmp_path: Path) -> None:
     with serving(encode(tmp_path / "clip.mp4", frames=40).read_bytes()) as server:
-        assert numbers(server.address("ranges")) == list(range(40))
         with pytest.raises(FormatError, match="index comes after its frames"):
             open_video(server.address("plain"), allow_network=True)
         with open_video(server.address("ranges"), allow_network=True) as reader:
-            assert len(list(reader)) == 40
-            reader.seek(7)
-            picture = reader.read()
-            assert picture is not None
-            assert number_of(picture) == 7
+            assert [number_of(picture) for picture in reader] == list(range(40))
+            assert number_at(reader, 7) == 7
 
 
 @pytest.mark.parametrize("how", ["cut", "cutranges", "cutchunked"])

@@ -10,16 +10,12 @@ from numpy.typing import NDArray
 from acuity.errors import InputError
 from acuity.video.picture import LAYOUTS, Picture, PixelFormat
 from acuity.video.rgb import WEIGHTS, to_rgb, to_rgb8, usual_matrix
+from video_clips import random_planes
 
 
-def noise(layout: str, depth: int, width: int = 17, height: int = 9) -> Picture:
+def noise(layout: str, depth: int) -> Picture:
     format = PixelFormat(layout, depth)
-    random = np.random.default_rng(5)
-    planes = [
-        random.integers(0, 1 << depth, shape).astype(format.dtype)
-        for shape in format.plane_shapes(width, height)
-    ]
-    return Picture(tuple(planes), format)
+    return Picture(tuple(random_planes(format, 17, 9)), format)
 
 
 def flat(y: int, cb: int, cr: int, depth: int = 8) -> Picture:
@@ -83,11 +79,8 @@ def test_known_colours() -> None:
 
 
 def test_the_matrix_of_players() -> None:
-    assert [usual_matrix(*size) for size in ((720, 576), (1280, 534), (960, 720))] == [
-        "smpte170m",
-        "bt709",
-        "bt709",
-    ]
+    sizes = {(720, 576): "smpte170m", (1280, 534): "bt709", (960, 720): "bt709"}
+    assert {size: usual_matrix(*size) for size in sizes} == sizes
     picture = noise("420", 8)
     assert (to_rgb(picture) == to_rgb(picture, "smpte170m")).all()
 
@@ -109,8 +102,7 @@ def test_as_ffmpeg_converts() -> None:
     for plane, values in zip(frame.planes, (luma, *chroma), strict=True):
         buffer = np.frombuffer(plane, np.uint8).reshape(values.shape[0], plane.line_size)
         buffer[:, : values.shape[1]] = values
-    theirs = frame.reformat(
-        format="rgb24", src_colorspace="ITU709", dst_colorspace="ITU709", interpolation="BILINEAR"
-    ).to_ndarray()
+    spaces = {"src_colorspace": "ITU709", "dst_colorspace": "ITU709"}
+    theirs = frame.reformat(format="rgb24", interpolation="BILINEAR", **spaces).to_ndarray()
     ours = to_rgb8(Picture((luma, *chroma), PixelFormat("420", 8)), "bt709")
     assert np.abs(ours[2:-2, 2:-2].astype(int) - theirs[2:-2, 2:-2]).max() <= 3

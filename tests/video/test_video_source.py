@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from acuity.errors import InputError
 from acuity.video.source import open_source
+from video_clips import piped
 
 DATA = bytes(range(256)) * 8
 
@@ -91,11 +92,7 @@ def test_an_error_of_the_disk_has_a_sentence(file: Path, monkeypatch: pytest.Mon
 
 
 def test_a_pipe_has_no_places(tmp_path: Path) -> None:
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
-    keeper = os.open(pipe, os.O_RDWR)
-    with open_source(pipe) as source:
+    with piped(tmp_path, b"") as pipe, open_source(pipe) as source:
         assert not source.concurrent
         with pytest.raises(InputError, match="is a pipe"):
             source.read_at(0, memoryview(bytearray(1)))
-    os.close(keeper)

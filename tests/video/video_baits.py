@@ -10,6 +10,14 @@ from pathlib import Path
 from video_clips import encode
 
 _HOLDERS = (b"moov", b"trak", b"mdia", b"minf", b"dinf")
+_IMF = (
+    b'<?xml version="1.0"?><CompositionPlaylist xmlns="http://www.smpte-ra.org/schemas/2067-3/2016">'
+    b"<Id>urn:uuid:0</Id></CompositionPlaylist>"
+)
+_VOBSUB = (
+    b"# VobSub index file, v7 (do not modify this line!)\nsize: 720x576\nid: en, index: 0\n"
+    b"timestamp: 00:00:01:000, filepos: 000000000\n"
+)
 
 
 @dataclass(frozen=True)
@@ -105,22 +113,10 @@ BAITS: dict[str, tuple[str, Callable[[Bait], bytes]]] = {
     "asf-reference": (".asf", lambda b: b"[Reference]\r\nRef1=" + b.url + b"\r\n"),
     "pls": (".pls", lambda b: b"[playlist]\nFile1=" + b.path + b"\nNumberOfEntries=1\n"),
     "smil": (".smil", lambda b: b'<smil><body><video src="' + b.path + b'"/></body></smil>'),
-    "imf": (
-        ".xml",
-        lambda b: (
-            b'<?xml version="1.0"?><CompositionPlaylist xmlns="http://www.smpte-ra.org/schemas/2067-3/2016">'
-            b"<Id>urn:uuid:0</Id></CompositionPlaylist>"
-        ),
-    ),
+    "imf": (".xml", lambda b: _IMF),
     "avisynth": (".avs", lambda b: b'AviSource("' + b.path + b'")\n'),
     "vapoursynth": (".vpy", lambda b: b"import vapoursynth\nopen('" + b.path + b"').read()\n"),
-    "vobsub": (
-        ".idx",
-        lambda b: (
-            b"# VobSub index file, v7 (do not modify this line!)\nsize: 720x576\nid: en, index: 0\n"
-            b"timestamp: 00:00:01:000, filepos: 000000000\n"
-        ),
-    ),
+    "vobsub": (".idx", lambda b: _VOBSUB),
     "mov-alias": (".mov", lambda b: with_data_reference(b.mp4, b"alis", alias(b.path))),
 }
 

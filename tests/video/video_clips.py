@@ -18,6 +18,7 @@ from acuity.video.pairs.pairing import Pairing, pair_videos
 from acuity.video.picture import Picture, PixelFormat
 from acuity.video.readers.avframes import DIRECT
 from acuity.video.readers.open import open_video
+from acuity.video.readers.reader import BaseReader
 
 BITS = 6
 WIDTH, HEIGHT = 96, 64
@@ -50,11 +51,38 @@ def numbered_luma(number: int, width: int = WIDTH, height: int = HEIGHT) -> np.n
     return (luma + texture).astype(np.uint8)
 
 
+def gray_planes(luma: np.ndarray) -> list[np.ndarray]:
+    """4:2:0 planes of a luma without colour."""
+    rows, columns = luma.shape
+    return [luma, *[np.full((rows // 2, columns // 2), 128, np.uint8)] * 2]
+
+
+def gray_y4m(path: Path, lumas: Sequence[np.ndarray], tags: str = "F25:1") -> Path:
+    """A Y4M file of pictures without colour."""
+    rows, columns = lumas[0].shape
+    path.write_bytes(y4m_bytes([gray_planes(luma) for luma in lumas], f"W{columns} H{rows} {tags}"))
+    return path
+
+
+def gray_frames(lumas: Iterable[np.ndarray]) -> list[av.VideoFrame]:
+    """Frames of pictures without colour."""
+    packed = [np.vstack([luma, np.full_like(luma[::2], 128)]) for luma in lumas]
+    return [av.VideoFrame.from_ndarray(planes, "yuv420p") for planes in packed]
+
+
 def number_of(picture: Picture) -> int:
     step = picture.width / BITS
     columns = [picture.luma[:, int(step * i) + 2 : int(step * (i + 1)) - 2] for i in range(BITS)]
     middle = 110 << (picture.format.depth - 8)
     return sum(1 << i for i, column in enumerate(columns) if column.mean() > middle)
+
+
+def number_at(reader: BaseReader, frame: int) -> int:
+    """The number in the picture that comes after a seek."""
+    reader.seek(frame)
+    picture = reader.read()
+    assert picture is not None
+    return number_of(picture)
 
 
 def numbered_frame(number: int, pix_fmt: str, width: int, height: int) -> av.VideoFrame:

@@ -185,11 +185,11 @@ def digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def said_digest(document: Section, key: str) -> str:
+def said_digest(document: Section) -> str:
     """The SHA-256 that a file says of another."""
-    said = document.text(key).lower()
+    said = document.text("sha256").lower()
     if not _SHA256.fullmatch(said):
-        raise document.fail(key, f"{quoted(said)} is no SHA-256, which has 64 hexadecimal digits")
+        raise document.fail("sha256", f"{quoted(said)} is no SHA-256, which has 64 hexadecimal digits")
     return said
 
 
@@ -241,7 +241,7 @@ def _entry(folder: Path, registry: Path, entry: Section) -> TinyFile:
         path=path,
         kind=entry.text("kind"),
         size=size,
-        sha256=said_digest(entry, "sha256"),
+        sha256=said_digest(entry),
         opset=int(entry.number("opset")) if entry.has("opset") else None,
         license=entry.text("license") if entry.has("license") else None,
         notes=entry.text("notes") if entry.has("notes") else None,

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
-    from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto
+    from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto
 
 _TYPES: Final = {"float": "float32", "double": "float64"}
 
@@ -42,9 +42,8 @@ class Graph(NamedTuple):
 
 def nodes_of_model(model: ModelProto) -> Iterator[tuple[NodeProto, int]]:
     """All nodes of a model, those of functions and inner graphs too, with their depth."""
-    yield from nodes_of(model.graph.node, 0)
-    for function in model.functions:
-        yield from nodes_of(function.node, 0)
+    for holder in (model.graph, *model.functions):
+        yield from nodes_of(holder.node, 0)
 
 
 def nodes_of(nodes: Iterable[NodeProto], depth: int) -> Iterator[tuple[NodeProto, int]]:
@@ -68,15 +67,11 @@ def tensors_of(model: ModelProto) -> Iterator[TensorProto]:
     yield from model.graph.initializer
     for node, _ in nodes_of_model(model):
         for attribute in node.attribute:
-            yield from _attribute_tensors(attribute)
-
-
-def _attribute_tensors(attribute: AttributeProto) -> Iterator[TensorProto]:
-    if attribute.HasField("t"):
-        yield attribute.t
-    yield from attribute.tensors
-    for body in (*attribute.graphs, *((attribute.g,) if attribute.HasField("g") else ())):
-        yield from body.initializer
+            if attribute.HasField("t"):
+                yield attribute.t
+            yield from attribute.tensors
+        for body in bodies_of(node):
+            yield from body.initializer
 
 
 def constants_of(graph: GraphProto) -> dict[str, TensorProto]:

@@ -34,13 +34,13 @@ def load_tiny_model(name: str | PathLike[str], options: TinyOptions = _DEFAULTS)
     label = os.fspath(name)
     path = find_tiny_model(name)
     data, sha256, sidecar, graph = read_checked(path)
-    if options.verify and graph.external:
-        raise ModelError(
-            f"the signature of '{path}' covers that file alone, and its weights are in "
-            f"{', '.join(graph.external)}: export it as one file and sign that"
-        )
     signer = None
     if options.verify:
+        if graph.external:
+            raise ModelError(
+                f"the signature of '{path}' covers that file alone, and its weights are in "
+                f"{', '.join(graph.external)}: export it as one file and sign that"
+            )
         from acuity.tiny.signature import verify_signature
 
         signer = verify_signature(path, data)
@@ -133,13 +133,9 @@ def split_codec(
 
 def _check_unread(label: str, options: TinyOptions) -> None:
     """Refuse a codec for a model that would not look at it."""
-    for field, value in (
-        ("tiny_codec", options.codec),
-        ("tiny_preset", options.preset),
-        ("tiny_crf", options.crf),
-    ):
-        if value is not None:
-            raise ModelError(f"the model '{label}' reads no codec: ", to_omit(field))
+    for name in ("codec", "preset", "crf"):
+        if getattr(options, name) is not None:
+            raise ModelError(f"the model '{label}' reads no codec: ", to_omit(f"tiny_{name}"))
 
 
 def _kind(label: str, pictures: list[PictureInput], sidecar: Sidecar) -> str:

@@ -53,15 +53,12 @@ class PictureInput(NamedTuple):
     type: np.dtype[np.float32] | np.dtype[np.float16] | np.dtype[np.float64]
     mean: tuple[float, ...]  # a number for each channel
     std: tuple[float, ...]
-    min_width: int = 1
-    min_height: int = 1
-    min_deviation: float = 0.0
-    max_roughness: float = math.inf
+    sidecar: Sidecar  # what a picture must be and show
 
     @property
     def selective(self) -> bool:
         """Whether it leaves out pictures that its model can't judge."""
-        return self.min_deviation > 0 or self.max_roughness < math.inf
+        return self.sidecar.min_deviation > 0 or self.sidecar.max_roughness < math.inf
 
     def judges(self, tensor: NDArray[np.floating]) -> bool:
         """Whether an input shows something: its samples deviate, and neighbours are more alike than chance.
@@ -73,24 +70,22 @@ class PictureInput(NamedTuple):
             return True
         deviation = float(tensor.std(dtype=np.float64))
         rough = float(np.abs(np.diff(tensor, axis=3)).mean(dtype=np.float64)) if tensor.shape[3] > 1 else 0.0
-        return deviation >= self.min_deviation and rough <= self.max_roughness * deviation
+        least, roughest = self.sidecar.min_deviation, self.sidecar.max_roughness
+        return deviation >= least and rough <= roughest * deviation
 
     @property
     def uses_chroma(self) -> bool:
         return self.channels == RGB_CHANNELS
 
-    def size(self, geometry: Geometry) -> tuple[int, int]:
-        """Rows and columns of the input for pictures of this size."""
-        return self.height or geometry.height, self.width or geometry.width
-
     def check_size(self, label: str, geometry: Geometry, filter: str) -> None:
         """Refuse pictures that are too small, or of another size than the model's and not to be resized."""
-        if geometry.width < self.min_width or geometry.height < self.min_height:
+        least = self.sidecar.min_width, self.sidecar.min_height
+        if geometry.width < least[0] or geometry.height < least[1]:
             raise UnfitPictureError(
-                f"the model '{label}' needs pictures of at least {self.min_width}x{self.min_height} samples, "
+                f"the model '{label}' needs pictures of at least {least[0]}x{least[1]} samples, "
                 f"because it was made for no smaller ones, and these are {geometry.width}x{geometry.height}"
             )
-        height, width = self.size(geometry)
+        height, width = self.height or geometry.height, self.width or geometry.width
         if filter == "disabled" and (height, width) != (geometry.height, geometry.width):
             raise UnfitPictureError(
                 f"the model '{label}' takes pictures of {width}x{height}, and these are "
@@ -134,24 +129,9 @@ def make_picture_inputs(label: str, tensors: Sequence[Tensor], sidecar: Sidecar)
                 f"the input '{tensor.name}' of '{label}' has 2 channels, which hold both pictures, and there "
                 "is another input beside it: give each 1 or 3 channels"
             )
-        mean, std = _normalisation(label, channels, sidecar)
         pictures = _BOTH if channels == 2 else (side,)
-        found.append(
-            PictureInput(
-                tensor.name,
-                pictures,
-                channels,
-                height,
-                width,
-                np.dtype(tensor.type),
-                mean,
-                std,
-                sidecar.min_width,
-                sidecar.min_height,
-                sidecar.min_deviation,
-                sidecar.max_roughness,
-            )
-        )
+        form = (channels, height, width, np.dtype(tensor.type), *_normalisation(channels, sidecar))
+        found.append(PictureInput(tensor.name, pictures, *form, sidecar))
     return found
 
 
@@ -184,19 +164,18 @@ def _shape(label: str, tensor: Tensor) -> tuple[int, int | None, int | None]:
     return channels, height, width
 
 
-def _normalisation(label: str, channels: int, sidecar: Sidecar) -> tuple[tuple[float, ...], ...]:
+def _normalisation(channels: int, sidecar: Sidecar) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """Mean and deviation of each channel."""
     if not sidecar.norm_mean:
         plain = (0.0,) * channels, (1.0,) * channels
         return (_RGB_MEAN, _RGB_STD) if channels == RGB_CHANNELS else plain
-    found = []
     for key, numbers in (("norm_mean", sidecar.norm_mean), ("norm_std", sidecar.norm_std)):
         if len(numbers) not in (1, channels):
             raise sidecar.fail(
                 f"{key} has {len(numbers)} numbers, and pictures of {channels} channels need 1 or {channels}"
             )
-        found.append(numbers * channels if len(numbers) == 1 else numbers)
-    return tuple(found)
+    mean, std = (one * channels if len(one) == 1 else one for one in (sidecar.norm_mean, sidecar.norm_std))
+    return mean, std
 
 
 # Attributes of ONNX's Resize operator. The edge is repeated, and nothing is clipped: bicubic may leave the

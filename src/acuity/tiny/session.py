@@ -17,8 +17,9 @@ from __future__ import annotations
 
 import os
 import re
-import threading
 from collections.abc import Mapping
+from contextlib import suppress
+from functools import cache
 from typing import Any, Final, NamedTuple
 
 from numpy.typing import NDArray
@@ -36,8 +37,6 @@ _NOISE: Final = re.compile(
     r"\[ONNXRuntimeError\] : \d+ : [A-Z_]+ : |/onnxruntime_src/\S+:\d+ [^()]*\([^()]*\)[^:]*?(?=[A-Z\[])"
 )
 _LEAST_ARENA: Final = 2 << 30
-_arena = threading.Lock()
-_arena_made = False
 
 
 class Provider(NamedTuple):
@@ -109,15 +108,12 @@ def _open(label: str, graph: Graph, options: TinyOptions) -> tuple[Any, str]:
     runtime = import_runtime()
     runtime.set_default_logger_severity(_FATAL)
     there = runtime.get_available_providers()
-    if options.device == "auto":
-        for word in _AUTOMATIC:
-            if PROVIDERS[word].name in there:
-                try:
-                    return _start(runtime, label, graph, options, PROVIDERS[word])
-                except BackendError:
-                    continue  # installed without its device: 'auto' promises none
-        return _start(runtime, label, graph, options, PROVIDERS["cpu"])
-    provider = PROVIDERS[options.device]
+    automatic = options.device == "auto"
+    for word in _AUTOMATIC if automatic else ():
+        if PROVIDERS[word].name in there:
+            with suppress(BackendError):  # installed without its device: 'auto' promises none
+                return _start(label, graph, options, PROVIDERS[word])
+    provider = PROVIDERS["cpu" if automatic else options.device]
     if provider.name not in there:
         raise BackendError(
             to_set("tiny_device", options.device),
@@ -125,12 +121,11 @@ def _open(label: str, graph: Graph, options: TinyOptions) -> tuple[Any, str]:
             f"installation has {', '.join(there)}: install {provider.package}, or pass ",
             to_set("tiny_device", "cpu"),
         )
-    return _start(runtime, label, graph, options, provider)
+    return _start(label, graph, options, provider)
 
 
-def _start(
-    runtime: Any, label: str, graph: Graph, options: TinyOptions, provider: Provider
-) -> tuple[Any, str]:
+def _start(label: str, graph: Graph, options: TinyOptions, provider: Provider) -> tuple[Any, str]:
+    runtime = import_runtime()
     settings = runtime.SessionOptions()
     settings.log_severity_level = _FATAL
     settings.intra_op_num_threads = options.threads or 1
@@ -143,12 +138,15 @@ def _start(
     # Constants computed ahead lie outside the arena, so those of unknown size are computed with each frame.
     left_out = [] if graph.settled else ["ConstantFolding"]
     # The CPU takes the operators that the provider doesn't have.
-    entries = [(provider.name, dict(provider.options))]
-    if provider.name != _CPU:
-        entries.append((_CPU, {}))
+    entries = {provider.name: dict(provider.options)}
+    entries.setdefault(_CPU, {})
     try:
         session = runtime.InferenceSession(
-            graph.data, settings, providers=entries, enable_fallback=0, disabled_optimizers=left_out
+            graph.data,
+            settings,
+            providers=list(entries.items()),
+            enable_fallback=0,
+            disabled_optimizers=left_out,
         )
     except Exception as error:
         if provider.name != _CPU:
@@ -166,21 +164,15 @@ def _start(
     return session, provider.name
 
 
+@cache
 def _make_arena(runtime: Any) -> None:
     """Give the sessions of this process an arena with a limit, once."""
-    global _arena_made
-    with _arena:
-        if _arena_made:
-            return
-        _arena_made = True
-        kind = runtime.OrtAllocatorType.ORT_ARENA_ALLOCATOR
-        place = runtime.OrtMemoryInfo("Cpu", kind, 0, runtime.OrtMemType.DEFAULT)
-        # Strategy 1: grow by what is asked for, not to the next power of two.
-        limits = runtime.OrtArenaCfg({"max_mem": arena_limit(), "arena_extend_strategy": 1})
-        try:
-            runtime.create_and_register_allocator(place, limits)
-        except Exception:  # the program that Acuity is part of has made one already, which then counts
-            return
+    kind = runtime.OrtAllocatorType.ORT_ARENA_ALLOCATOR
+    place = runtime.OrtMemoryInfo("Cpu", kind, 0, runtime.OrtMemType.DEFAULT)
+    # Strategy 1: grow by what is asked for, not to the next power of two.
+    limits = runtime.OrtArenaCfg({"max_mem": arena_limit(), "arena_extend_strategy": 1})
+    with suppress(Exception):  # another thread, or the program that Acuity is part of, has made one already
+        runtime.create_and_register_allocator(place, limits)
 
 
 def arena_limit() -> int:

@@ -88,16 +88,14 @@ class Sidecar:
 
     def check_use(self, *, pictures: bool) -> None:
         """Refuse keys that the model would not look at: a picture's for features, and reversed."""
-        used = [key for key, value in (("norm_mean", self.norm_mean), ("norm_std", self.norm_std)) if value]
         reads, right = "features", "feature_mean and feature_std"
         if pictures:
-            said = (("features", self.features), ("feature_mean", self.feature_mean))
-            used = [key for key, value in said if value]
             reads, right = "pictures", "norm_mean and norm_std"
-        if used:
-            raise self.fail(
-                f"it has {used[0]!r}, and the model reads {reads}: leave it out, or normalise by {right}"
-            )
+        for key in ("features", "feature_mean") if pictures else ("norm_mean",):
+            if getattr(self, key):
+                raise self.fail(
+                    f"it has {key!r}, and the model reads {reads}: leave it out, or normalise by {right}"
+                )
 
     def fail(self, problem: str) -> ModelError:
         return ModelError(f"the sidecar {self.file!r} does not fit its model: {problem}")
@@ -150,8 +148,8 @@ def parse_sidecar(document: Section) -> Sidecar:
         file=document.file,
         digest=document.sha256,
         name=_name(document),
-        kind=_text(document, "kind"),
-        sha256=said_digest(document, "sha256") if document.has("sha256") else None,
+        kind=document.text("kind") if document.has("kind") else None,
+        sha256=said_digest(document) if document.has("sha256") else None,
         opset=_whole(document, "opset", "onnx_opset"),
         inputs=_texts(document, "input_names", "input_name"),
         outputs=_texts(document, "output_names", "output_name"),
@@ -178,15 +176,12 @@ def _check_spelling(document: Section) -> None:
             continue
         for key, value in document.values.items():
             entries = value if isinstance(value, list) and value else [value]
-            if key in _KNOWN or isinstance(value, str) or not all(_is(entry, of) for entry in entries):
+            other = any(isinstance(entry, bool) or not isinstance(entry, of) for entry in entries)
+            if key in _KNOWN or isinstance(value, str) or other:
                 continue
             plain = re.sub(r"(?<=[a-z])(?=[A-Z])|[ -]", "_", key[:64]).lower()
             if close := difflib.get_close_matches(plain, spellings, n=1, cutoff=0.84):
                 raise document.fail(key, f"it is not known, and {close[0]!r} is: correct its spelling")
-
-
-def _is(value: object, of: tuple[type, ...]) -> bool:
-    return isinstance(value, of) and not isinstance(value, bool)
 
 
 def check_kind(label: str, kind: str) -> str:
@@ -204,11 +199,6 @@ def _present(document: Section, *keys: str) -> str | None:
     if len({repr(document.values[key]) for key in found}) > 1:
         raise document.fail(found[1], f"it says something else than {found[0]!r}: keep one of them")
     return found[0] if found else None
-
-
-def _text(document: Section, *keys: str) -> str | None:
-    key = _present(document, *keys)
-    return None if key is None else document.text(key)
 
 
 def _texts(document: Section, *keys: str) -> tuple[str, ...]:
@@ -254,13 +244,12 @@ def _normalisation(
 
 
 def _name(document: Section) -> str | None:
-    key = "id" if document.has("id") else "name"
-    name = _text(document, key)
-    if name is not None and not _NAME.fullmatch(name):
-        raise document.fail(
-            key, f"{quoted(name)} cannot name a column: use up to 64 letters, digits, '_', '.', '+' and '-'"
-        )
-    return name
+    key = next((key for key in ("id", "name") if document.has(key)), None)
+    if key is None or _NAME.fullmatch(name := document.text(key)):
+        return None if key is None else name
+    raise document.fail(
+        key, f"{quoted(name)} cannot name a column: use up to 64 letters, digits, '_', '.', '+' and '-'"
+    )
 
 
 def _whole(document: Section, *keys: str) -> int | None:

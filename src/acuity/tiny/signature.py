@@ -42,7 +42,12 @@ def verify_signature(path: Path, data: bytes) -> str:
     `data` is the content of the model file that is used.
     """
     _check_own(path)
-    _import_sigstore()
+    try:
+        import sigstore.verify  # noqa: F401
+    except ImportError:
+        raise MissingExtra(
+            "checking the signature of a model needs the extra 'verify': pip install 'acuity-vmaf[verify]'"
+        ) from None
     file = registered(path)
     # This comes first: a model that isn't signed at all needs no settings.
     bundle = path.with_name(file.bundle) if file is not None and file.bundle else _beside(path)
@@ -131,16 +136,6 @@ def _verifier() -> Any:
         raise ModelError(f"{where} can't be read: {error.strerror or error}; {remedy}") from None
     except Exception as error:
         raise ModelError(f"{where} can't be used: {_reason(error)}; {remedy}") from None
-
-
-def _import_sigstore() -> None:
-    try:
-        import sigstore.models
-        import sigstore.verify  # noqa: F401
-    except ImportError:
-        raise MissingExtra(
-            "checking the signature of a model needs the extra 'verify': pip install 'acuity-vmaf[verify]'"
-        ) from None
 
 
 def _read(path: Path) -> bytes:

@@ -29,6 +29,7 @@ from acuity.tiny.sidecar import Sidecar
 from acuity.video.picture import Picture
 
 Array = NDArray[np.float64]
+_PLAYERS: Final = ColourCoding()  # what players assume
 _NUMBERS: Final = ("float16", "float32", "float64", "int32", "int64", "uint8")
 
 
@@ -59,8 +60,11 @@ class Network:
     @property
     def half(self) -> bool:
         """Whether it takes numbers of half precision."""
-        inputs = self.pictures or ((self.features,) if self.features else ())
-        return any(entry.type == np.float16 for entry in inputs)
+        return any(entry.type == np.float16 for entry in self.inputs)
+
+    @property
+    def inputs(self) -> tuple[PictureInput | FeatureInput, ...]:
+        return self.pictures or ((self.features,) if self.features else ())
 
     def score_frame(self, frame: Frame, colours: ColourCoding) -> list[float]:
         """The outputs for a frame's pictures, NaN if it can't judge them; NaN and infinity are handed on."""
@@ -118,9 +122,8 @@ def _check_output(label: str, tensor: Tensor) -> None:
     if tensor.type not in _NUMBERS:
         raise ModelError(f"{where} is of the type {tensor.type}, and a score is a number")
     shape = tensor.shape
-    if shape is None:
-        return  # seen with the first frame
-    if len(shape) > 2 or any(size not in (None, 1) for size in shape):
+    # Of none, it is seen with the first frame.
+    if shape is not None and (len(shape) > 2 or any(size not in (None, 1) for size in shape)):
         opened = ("N", "any")  # a size that the file leaves open, first or later
         shown = ", ".join(str(size or opened[place > 0]) for place, size in enumerate(shape))
         raise ModelError(
@@ -139,9 +142,7 @@ class TinyModel(ReadsFeatures):
     network: Network
     sidecar: Sidecar = field(default_factory=Sidecar)
     signer: str | None = None  # who signed the file, if that was checked
-    colours: ColourCoding = field(
-        default_factory=ColourCoding
-    )  # of the pictures that will be scored; matters to RGB alone
+    colours: ColourCoding = _PLAYERS  # of the pictures that will be scored; matters to RGB alone
     options: str = ""  # changed options, in the notation of --model: tiny models have none
 
     lenient: ClassVar[bool] = True  # a figure that isn't a number is left undefined, beside other models
@@ -248,7 +249,7 @@ class TinyModel(ReadsFeatures):
             found["sidecar"] = {"path": self.sidecar.file, "sha256": self.sidecar.digest}
         found["normalisation"] = {
             entry.name: {"mean": [float(x) for x in entry.mean], "std": [float(x) for x in entry.std]}
-            for entry in (*network.pictures, *((network.features,) if network.features else ()))
+            for entry in network.inputs
         }
         return {**found, **self.sidecar.facts}
 

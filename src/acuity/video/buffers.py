@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import threading
 from collections.abc import Callable
@@ -136,5 +137,4 @@ class FrameLayout(NamedTuple):
         return tuple(planes)
 
     def luma_bytes(self) -> int:
-        rows, columns = self.shapes[0]
-        return rows * columns * self.format.bytes_per_sample
+        return math.prod(self.shapes[0]) * self.format.bytes_per_sample

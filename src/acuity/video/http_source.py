@@ -65,16 +65,15 @@ class HttpSource(Source):
             data = self._response.read1(len(view))
         except (OSError, HTTPException, ValueError) as error:
             self._check_open()
-            raise self._lost(error) from error
+            raise self._lost(_reason(error)) from error
         if not data and self._length is not None and self._position < self._length:
             self._check_open()  # closed by another thread
-            raise self._lost()
+            raise self._lost("the server ended it")
         view[: len(data)] = data
         self._position += len(data)
         return len(data)
 
-    def _lost(self, error: Exception | None = None) -> InputError:
-        reason = _reason(error) if error is not None else "the server ended it"
+    def _lost(self, reason: str) -> InputError:
         total = "" if self._length is None else f" of {self._length}"
         return InputError(
             f"the connection to '{self.path}' was lost after {self._position}{total} bytes ({reason}):"
@@ -84,9 +83,9 @@ class HttpSource(Source):
     def _connect(self, start: int) -> None:
         try:
             response = self._ask(start)
+        except InputError:
+            raise
         except (OSError, HTTPException, ValueError) as error:
-            if isinstance(error, InputError):
-                raise
             self._check_open()
             raise InputError(f"'{self.path}' cannot be read ({_reason(error)}): check the address") from error
         self._response, self._position = response, start
@@ -104,9 +103,8 @@ class HttpSource(Source):
                 " download it first"
             )
         elif response.status not in (200, 206):
-            raise InputError(
-                f"'{self.path}' cannot be read: the server answers {response.status} {response.reason}"
-            )
+            answer = f"{response.status} {response.reason}"
+            raise InputError(f"'{self.path}' cannot be read: the server answers {answer}")
         raise InputError(f"'{self.path}' changed on the server while it was read: download it first")
 
     def _ask(self, start: int) -> HTTPResponse:

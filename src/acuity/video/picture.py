@@ -96,17 +96,15 @@ def split_format(name: str) -> tuple[str, int | None]:
     return match["layout"] or "400", int(match["depth"]) if match["depth"] else None
 
 
+@dataclass(eq=False, slots=True)
 class Kept:
     """Figures of a picture that several measurements read: those that depend on it and earlier ones alone.
 
     Any thread may read and write `figures`: whoever computes one finds the same value.
     """
 
-    __slots__ = ("figures", "number")
-
-    def __init__(self, number: int) -> None:
-        self.number = number  # of the picture in its video
-        self.figures: dict[tuple[str, int], float] = {}  # by name, and the number of the earlier picture
+    number: int  # of the picture in its video
+    figures: dict[tuple[str, int], float] = field(default_factory=dict)  # by name and earlier picture
 
 
 @dataclass(slots=True)

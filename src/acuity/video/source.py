@@ -33,7 +33,7 @@ class Source:
     def __init__(self, path: str, size: int | None) -> None:
         self.path = path
         self.size = size
-        self._closed = False
+        self.closed = False
         self._held = b""  # bytes put back by unread()
         self._lock = threading.Lock()  # held while the descriptor or connection is in use
 
@@ -59,10 +59,6 @@ class Source:
     def duplicate(self) -> int:
         """One more descriptor of the open file, which the caller closes; only where it is concurrent."""
         raise NotImplementedError
-
-    @property
-    def closed(self) -> bool:
-        return self._closed
 
     def reopen(self) -> Source:
         """The same input, opened once more at its start."""
@@ -114,7 +110,7 @@ class Source:
             self._move(position)
 
     def close(self) -> None:
-        self._closed = True
+        self.closed = True
         self._interrupt()
         with self._lock:
             self._held = b""
@@ -127,7 +123,7 @@ class Source:
         self.close()
 
     def _check_open(self) -> None:
-        if self._closed:
+        if self.closed:
             raise InputError(f"'{self.path}' was closed, so it cannot be read any more")
 
     def _receive(self, view: memoryview) -> int:
@@ -199,12 +195,12 @@ class _LocalSource(Source):
         finally:
             with self._lock:
                 self._reading -= 1
-                if self._closed:
+                if self.closed:
                     self._release()
 
     def _receive(self, view: memoryview) -> int:
         # Poll, so that a reader that waits for a slow writer can still be closed.
-        while self._poll is not None and not self._closed and not self._poll.poll(_POLL_MS):
+        while self._poll is not None and not self.closed and not self._poll.poll(_POLL_MS):
             pass
         self._check_open()
         try:

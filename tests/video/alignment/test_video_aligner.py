@@ -52,9 +52,7 @@ def test_a_shift_is_found_with_its_lag(lag: int, seed: int) -> None:
 
 @settings(max_examples=examples(25), deadline=None)
 @given(pairs=st.integers(12, 60), lag=st.integers(-60, 60).filter(bool), seed=st.integers(0, 5))
-def test_what_a_short_clip_lost_is_found_in_the_rest_of_the_longer_one(
-    pairs: int, lag: int, seed: int
-) -> None:
+def test_what_a_short_clip_lost_is_found_in_the_rest_of_the_longer(pairs: int, lag: int, seed: int) -> None:
     source = moving(pairs + abs(lag), seed)
     short, long = source[abs(lag) :], source
     ref, dis = (long, short) if lag > 0 else (short, long)
@@ -71,9 +69,7 @@ def test_a_clip_that_only_ends_earlier_is_no_alarm(pairs: int, more: int, seed: 
 
 @settings(max_examples=examples(25), deadline=None)
 @given(frame=st.integers(12, 150), count=st.integers(1, 20), seed=st.integers(0, 5), lost=st.booleans())
-def test_lost_and_doubled_frames_are_found_at_their_place(
-    frame: int, count: int, seed: int, lost: bool
-) -> None:
+def test_lost_and_doubled_frames_are_found_in_place(frame: int, count: int, seed: int, lost: bool) -> None:
     source = moving(240, seed)
     again = source[frame - 1 : frame] * count
     shown = source[:frame] + (source[frame + count :] if lost else again + source[frame:])

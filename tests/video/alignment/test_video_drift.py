@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -10,19 +11,18 @@ import pytest
 
 from acuity.video.alignment.faults import Misalignment
 from acuity.video.alignment.path import Solver
-from misaligned_clips import (
-    FAULTS,
-    FRAMES,
-    encode_luma,
-    found,
-    frames_of,
-    reference_signatures,
-    signatures,
-)
+from acuity.video.picture import Signature
+from misaligned_clips import FAULTS, FRAMES, encode_luma, found, frames_of, reference_signatures, signatures
 
 SHOWN = {name: FAULTS[name].shown(FRAMES) for name in ("delay1", "head1", "drop1", "dup1")}
 SHOWN["clean"] = [*range(FRAMES)]
 NAMES = {name: (fault.kind, fault.lag) for name, fault in FAULTS.items()}
+
+
+def told(ref: Sequence[Signature], dis: Iterable[Signature]) -> tuple[str, int] | None:
+    """The kind and the lag of what is found."""
+    finding = found(ref, dis)
+    return finding and (finding.kind, finding.lag)
 
 
 @pytest.mark.parametrize("content", ["dark", "zoom", "twos", "threes", "pulldown"])
@@ -33,18 +33,14 @@ def test_a_lag_is_found_at_low_quality(content: str, tmp_path: Path) -> None:
     crf = {"dark": "35", "zoom": "28"}.get(content, "32")
     for name, shown in SHOWN.items():
         encoded = encode_luma(tmp_path / f"{name}.mkv", [frames[n] for n in shown], crf=crf)
-        finding = found(ref, signatures(encoded))
-        told = None if finding is None else (finding.kind, finding.lag)
-        assert told == NAMES.get(name), (content, name)
+        assert told(ref, signatures(encoded)) == NAMES.get(name), (content, name)
 
 
 @pytest.mark.parametrize(("content", "late"), [*itertools.product(["twos", "threes", "pulldown"], [1, 2, 3])])
 def test_held_pictures_that_come_late(content: str, late: int) -> None:
     """The very same pictures, a few frames late: what is advised is what mends it."""
     ref = reference_signatures(frames_of(content))
-    finding = found(ref, [*[ref[0]] * late, *ref[: FRAMES - late]])
-    assert finding is not None
-    assert (finding.kind, finding.lag) == ("shift", -late)
+    assert told(ref, [*[ref[0]] * late, *ref[: FRAMES - late]]) == ("shift", -late)
 
 
 @pytest.mark.parametrize("content", ["twos", "threes", "pulldown"])
@@ -66,9 +62,7 @@ def test_a_held_picture_that_is_shown_once_more(content: str) -> None:
         ("dim", {"preset": "superfast", "bf": "0", "crf": "30"}),
     ],
 )
-def test_an_encoder_that_lags_behind_its_source_is_no_alarm(
-    content: str, how: dict[str, str], tmp_path: Path
-) -> None:
+def test_an_encoder_that_lags_behind_is_no_alarm(content: str, how: dict[str, str], tmp_path: Path) -> None:
     """At low quality frames resemble earlier ones, though each is at its place."""
     frames = frames_of(content, 1)
     encoded = encode_luma(tmp_path / "clean.mkv", frames, **how)  # type: ignore[arg-type]

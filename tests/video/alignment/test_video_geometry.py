@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import product
 
 import numpy as np
 import pytest
@@ -91,23 +92,13 @@ def test_a_square_picture_may_be_turned_by_90_degrees() -> None:
     assert str(transformation(square, np.rot90(square))) == "turned by 90 degrees counter-clockwise"
 
 
-def blurred(luma: np.ndarray) -> np.ndarray:
-    wide = np.pad(luma.astype(np.float64), 3, mode="edge")
-    return np.mean(
-        [
-            wide[dy : dy + luma.shape[0], dx : dx + luma.shape[1]]
-            for dy in range(1, 6, 2)
-            for dx in range(1, 6, 2)
-        ],
-        axis=0,
-    )
-
-
 PLAIN: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "same": lambda luma: luma,
     "coded": coded,
     "coarse": lambda luma: luma // 24 * 24,
-    "blurred": blurred,
+    "blurred": lambda luma: np.mean(
+        [np.roll(luma, at, (0, 1)) for at in product((-2, 0, 2), repeat=2)], axis=0
+    ),
     "noisy": lambda luma: luma + np.random.default_rng(2).normal(0, 30, luma.shape),
     "blocks": lambda luma: luma.reshape(45, 4, 80, 4).mean((1, 3)).repeat(4, axis=0).repeat(4, axis=1),
     "blank": lambda luma: np.full_like(luma, 16),

@@ -15,7 +15,7 @@ from acuity.video.pairs.lone_video import LoneVideo
 from acuity.video.pairs.open_pair import open_alone
 from acuity.video.readers.open import OpenOptions, RawGeometry
 from image_files import images
-from video_clips import HEIGHT, WIDTH, encode, number_of, y4m_bytes
+from video_clips import HEIGHT, WIDTH, encode, gray_y4m, number_of
 
 
 def alone(path: Path, **options: object) -> LoneVideo:
@@ -63,9 +63,7 @@ def test_a_picture_on_its_side_is_turned(tmp_path: Path) -> None:
 
 
 def test_interlaced_video_is_noted_or_deinterlaced(tmp_path: Path) -> None:
-    frames = [[np.zeros((64, 96), np.uint8), *[np.full((32, 48), 128, np.uint8)] * 2]] * 3
-    path = tmp_path / "woven.y4m"
-    path.write_bytes(y4m_bytes(frames, "W96 H64 F25:1 It C420"))
+    path = gray_y4m(tmp_path / "woven.y4m", [np.zeros((64, 96), np.uint8)] * 3, "F25:1 It C420")
     with alone(path) as video:
         assert [(note.level, note.code) for note in video.notes] == [("warning", "interlaced")]
     with alone(path, deinterlace="bwdif") as video:

@@ -34,9 +34,7 @@ def test_the_figures_of_two_pictures(
     assert (len(look.columns), len(look.rows), look.blocks) == (0, 0, (0, 0))
     lines, blocks, outside = [], 0, 0
     for _ in range(2):
-        luma = (rng.integers(0, 1 << depth, (height, width)) >> dark).astype(
-            np.uint8 if depth == 8 else np.uint16
-        )
+        luma = (rng.integers(0, 1 << depth, (height, width)) >> dark).astype("u1" if depth == 8 else "u2")
         look.study(luma, depth)
         few = np.ascontiguousarray(luma[::step, ::step])
         thin.study(few, depth, thinned=True)

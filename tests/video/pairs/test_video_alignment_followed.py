@@ -23,9 +23,8 @@ from misaligned_clips import (
     encode_luma,
     frames_of,
     left_out,
-    y4m,
 )
-from video_clips import pair, paired, piped
+from video_clips import gray_y4m, pair, paired, piped
 
 UNTOLD = "it can't be told where they differ"
 
@@ -108,8 +107,8 @@ def test_auto_gives_the_score_of_the_frames_that_were_kept(
     for order in (numbered, numbered[::-1])[: 1 + (len(set(shown)) < len(shown))]:
         # Of two copies of a frame, either may be left out.
         kept = dict(sorted({n: index for index, n in order}.items()))
-        ref = y4m(tmp_path / "ref.y4m", [frames[n] for n in kept])
-        cut = y4m(tmp_path / "dis.y4m", [pictures[index] for index in kept.values()])
+        ref = gray_y4m(tmp_path / "ref.y4m", [frames[n] for n in kept])
+        cut = gray_y4m(tmp_path / "dis.y4m", [pictures[index] for index in kept.values()])
         truths.append(acuity.score(ref, cut, align="off"))
     assert len(report.results.frames) == len(truths[0].results.frames)
     assert min(abs(report.score - truth.score) for truth in truths) < 0.1
@@ -226,18 +225,16 @@ def test_auto_warns_of_a_stretch_of_other_content_too(
 
 
 @pytest.mark.parametrize(
-    ("head", "kept", "tail", "said", "black"),
+    ("parts", "said", "black"),
     [
-        (0, 45, 15, "the last 15 and 15 frames of the videos don't match", False),
-        (0, 45, 15, "the last 15 and 15 frames of the videos don't match", True),
-        (0, 60, 15, "ended before", False),
-        (15, 60, 0, "is 15 frames behind", True),
+        ((0, 45, 15), "the last 15 and 15 frames of the videos don't match", False),
+        ((0, 45, 15), "the last 15 and 15 frames of the videos don't match", True),
+        ((0, 60, 15), "ended before", False),
+        ((15, 60, 0), "is 15 frames behind", True),
     ],
 )
 def test_auto_pairs_no_frame_with_other_content(
-    head: int,
-    kept: int,
-    tail: int,
+    parts: tuple[int, int, int],
     said: str,
     black: bool,
     source: Path,
@@ -245,6 +242,7 @@ def test_auto_pairs_no_frame_with_other_content(
     others: list[Luma],
     tmp_path: Path,
 ) -> None:
+    head, kept, tail = parts
     strange = [np.full_like(others[0], 16)] * 15 if black else others
     shown = [*strange[:head], *frames[:kept], *strange[:tail]]
     made = followed(source, encode_luma(tmp_path / "x.mp4", shown, crf="26"))
@@ -254,7 +252,7 @@ def test_auto_pairs_no_frame_with_other_content(
 
 
 def test_auto_needs_files(tmp_path: Path, frames: list[Luma]) -> None:
-    ref = y4m(tmp_path / "ref.y4m", frames)
+    ref = gray_y4m(tmp_path / "ref.y4m", frames)
     said = r"align='auto' reads both videos twice, and .* pass a file, or align='off'"
     with piped(tmp_path, ref.read_bytes()[:100]) as pipe, pytest.raises(PairingError, match=said):
         pair(ref, pipe, align="auto")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,6 +18,12 @@ from colour_clips import MATRICES, SIZE, colours, rgb_clip, to_yuv, yuv_clip
 from video_clips import pair, y4m_bytes
 
 RGB = [colours(number) for number in range(2)]
+
+
+def encoded(folder: Path, matrix: str, *, full: bool = False, depth: int = 8, **how: Any) -> Path:
+    """The colours by this matrix."""
+    samples = [to_yuv(frame, matrix, full=full, depth=depth) for frame in RGB]
+    return yuv_clip(folder / f"{matrix}.mkv", samples, matrix, **how)
 
 
 def apart(pairing: Pairing) -> float:
@@ -100,13 +107,7 @@ def test_the_distorted_video_is_taken_to_the_matrix_of_the_reference(
     tmp_path: Path, one: str, other: str, pix_fmt: str, ranges: tuple[int, int]
 ) -> None:
     clips = [
-        yuv_clip(
-            tmp_path / f"{matrix}.mkv",
-            [to_yuv(frame, matrix, full=code == 2) for frame in RGB],
-            matrix,
-            pix_fmt=pix_fmt,
-            color_range=code,
-        )
+        encoded(tmp_path, matrix, full=code == 2, pix_fmt=pix_fmt, color_range=code)
         for matrix, code in zip((one, other), ranges, strict=True)
     ]
     pairing = pair(clips[0], clips[1])
@@ -123,18 +124,14 @@ def test_the_distorted_video_is_taken_to_the_matrix_of_the_reference(
 
 
 def test_other_matrices_need_chroma_even_where_only_luma_is_scored(tmp_path: Path) -> None:
-    clips = [
-        yuv_clip(tmp_path / f"{matrix}.mkv", [to_yuv(frame, matrix) for frame in RGB], matrix)
-        for matrix in ("bt709", "smpte170m")
-    ]
+    clips = [encoded(tmp_path, matrix) for matrix in ("bt709", "smpte170m")]
     readers = [open_as(path, RawGeometry(), OpenOptions(luma_only=True)) for path in clips]
     assert apart(pair_videos(*readers)) <= 1
 
 
 def test_more_bits_and_another_matrix_are_one_rounding(tmp_path: Path) -> None:
-    hd = [to_yuv(frame, "bt709", depth=10) for frame in RGB]
-    ref = yuv_clip(tmp_path / "deep.mkv", hd, "bt709", pix_fmt="yuv444p10le")
-    dis = yuv_clip(tmp_path / "sd.mkv", [to_yuv(frame, "smpte170m") for frame in RGB], "smpte170m")
+    ref = encoded(tmp_path, "bt709", depth=10, pix_fmt="yuv444p10le")
+    dis = encoded(tmp_path, "smpte170m")
     assert apart(pair(ref, dis)) <= 4  # an 8-bit step is 4
 
 
@@ -144,12 +141,14 @@ TO_2020 = np.array([[0.6274, 0.3293, 0.0433], [0.0691, 0.9195, 0.0114], [0.0164,
 
 def test_wide_primaries_are_converted_in_linear_light(tmp_path: Path) -> None:
     muted = [0.3 + 0.5 * frame for frame in RGB]  # rounding weighs more in dark, saturated colours
-    narrow = yuv_clip(
-        tmp_path / "narrow.mkv", [to_yuv(frame, "bt709") for frame in muted], "bt709", color_primaries=1
-    )
-    shown = [(frame**2.4 @ TO_2020.T) ** (1 / 2.4) for frame in muted]
-    wide = yuv_clip(
-        tmp_path / "wide.mkv", [to_yuv(frame, "bt2020nc") for frame in shown], "bt2020nc", color_primaries=9
+    narrow, wide = (
+        yuv_clip(
+            tmp_path / f"{matrix}.mkv", [to_yuv(one, matrix) for one in shown], matrix, color_primaries=code
+        )
+        for matrix, code, shown in (
+            ("bt709", 1, muted),
+            ("bt2020nc", 9, [(frame**2.4 @ TO_2020.T) ** (1 / 2.4) for frame in muted]),
+        )
     )
     for ref, dis in ((narrow, wide), (wide, narrow)):
         pairing = pair(ref, dis)
@@ -168,15 +167,11 @@ def test_what_cannot_be_converted_is_refused(tmp_path: Path) -> None:
 
 
 def test_ranges_of_y4m_are_obeyed_where_both_say_them(tmp_path: Path) -> None:
-    limited, full = (
-        [np.rint(to_yuv(frame, "bt709", full=full)).astype(np.uint8) for frame in RGB]
-        for full in (False, True)
-    )
-    paths = []
-    for frames, tag in ((limited, "XCOLORRANGE=LIMITED"), (full, "XCOLORRANGE=FULL"), (full, "")):
-        paths.append(tmp_path / f"{len(paths)}.y4m")
-        paths[-1].write_bytes(y4m_bytes(frames, f"W{SIZE[0]} H{SIZE[1]} F25:1 C444 {tag}"))
-    one, other, unsaid = paths
+    paths = one, other, unsaid = [tmp_path / f"{number}.y4m" for number in range(3)]
+    tags = "XCOLORRANGE=LIMITED", "XCOLORRANGE=FULL", ""
+    for path, full, tag in zip(paths, (0, 1, 1), tags, strict=True):
+        frames = [np.rint(to_yuv(frame, "bt709", full=bool(full))).astype(np.uint8) for frame in RGB]
+        path.write_bytes(y4m_bytes(frames, f"W{SIZE[0]} H{SIZE[1]} F25:1 C444 {tag}"))
     assert apart(pair(one, other)) <= 1
     assert apart(pair(other, one)) <= 1
     as_they_are = pair(one, other, colour="as-libvmaf")
@@ -186,17 +181,12 @@ def test_ranges_of_y4m_are_obeyed_where_both_say_them(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(shutil.which("ffmpeg") is None, reason="ffmpeg, to compare with, is not installed here")
-@pytest.mark.parametrize("name", ["rgb.mkv", "sd.mkv"])
-def test_ffmpeg_makes_the_same_samples(tmp_path: Path, name: str) -> None:
-    ref = yuv_clip(tmp_path / "hd.mkv", [to_yuv(frame, "bt709") for frame in RGB], "bt709")
-    if name == "rgb.mkv":
-        dis = rgb_clip(tmp_path / name, RGB)
-    else:
-        dis = yuv_clip(tmp_path / name, [to_yuv(frame, "smpte170m") for frame in RGB], "smpte170m")
-    arguments = (
-        "scale=in_color_matrix={}:out_color_matrix=bt709:out_range=tv:flags=accurate_rnd+full_chroma_int"
-    )
-    filters = arguments.format("auto" if name == "rgb.mkv" else "smpte170m") + ",format=yuv444p"
+@pytest.mark.parametrize("matrix", ["auto", "smpte170m"])  # of RGB and of another matrix
+def test_ffmpeg_makes_the_same_samples(tmp_path: Path, matrix: str) -> None:
+    ref = encoded(tmp_path, "bt709")
+    dis = rgb_clip(tmp_path / "rgb.mkv", RGB) if matrix == "auto" else encoded(tmp_path, matrix)
+    flags = "out_color_matrix=bt709:out_range=tv:flags=accurate_rnd+full_chroma_int"
+    filters = f"scale=in_color_matrix={matrix}:{flags},format=yuv444p"
     made = tmp_path / "made.yuv"
     subprocess.run(["ffmpeg", "-v", "error", "-i", dis, "-vf", filters, "-f", "rawvideo", made], check=True)
     theirs = np.fromfile(made, np.uint8).reshape(len(RGB), 3, SIZE[1], SIZE[0])

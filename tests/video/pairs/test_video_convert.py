@@ -78,21 +78,16 @@ def test_scaling_is_bicubic() -> None:
 def test_scaling_does_not_depend_on_threads_or_time() -> None:
     format = PixelFormat("420", 10)
     start = picture(format, 320, 180)
-    step = Fit(640, 360, format, False, False)
+    step, other = (Fit(640, 360, format, False, False) for _ in range(2))
     first = step(start)
-    assert all(
-        np.array_equal(first.luma, again.luma)
-        for again in (step(start), Fit(640, 360, format, False, False)(start))
-    )
+    assert all(np.array_equal(first.luma, again(start).luma) for again in (step, other))
 
 
 def test_ranges_are_converted() -> None:
     format = PixelFormat("420", 8)
-    to_limited = Fit(16, 16, format, True, False)
-    to_full = Fit(16, 16, format, False, True)
-    assert (to_limited(flat(format, 16, 16, 255, 128, 128)).luma == 235).all()
-    assert (to_limited(flat(format, 16, 16, 0, 128, 128)).luma == 16).all()
-    assert (to_full(flat(format, 16, 16, 235, 128, 128)).luma == 255).all()
+    for full, luma, expected in ((True, 255, 235), (True, 0, 16), (False, 235, 255)):
+        converted = Fit(16, 16, format, full, not full)(flat(format, 16, 16, luma, 128, 128))
+        assert (converted.luma == expected).all()
     gray = PixelFormat("400", 8)
     assert (Fit(16, 16, gray, False, True)(flat(gray, 16, 16, 16)).luma == 0).all()
 
@@ -119,8 +114,5 @@ def test_pictures_read_without_chroma_stay_without() -> None:
 def test_chroma_that_was_rounded_down_can_be_scaled() -> None:
     format = PixelFormat("420", 8)
     start = picture(format, 31, 17, round_up=False)
-    assert [p.shape for p in Fit(62, 34, format, False, False)(start).planes] == [
-        (34, 62),
-        (17, 31),
-        (17, 31),
-    ]
+    shapes = [p.shape for p in Fit(62, 34, format, False, False)(start).planes]
+    assert shapes == [(34, 62), (17, 31), (17, 31)]

@@ -6,13 +6,11 @@ import shutil
 import subprocess
 from pathlib import Path
 
-import av
 import numpy as np
 import pytest
 
 from acuity.video.pairs.pairing import Pairing
-from colour_clips import clip
-from video_clips import pair, y4m_bytes
+from video_clips import clip, gray_frames, gray_planes, gray_y4m, pair
 
 WIDTH, HEIGHT, FRAMES = 160, 96, 6
 
@@ -32,21 +30,13 @@ def woven(number: int, *, bottom_first: bool) -> np.ndarray:
     return picture
 
 
-def planes(luma: np.ndarray) -> list[np.ndarray]:
-    return [luma, *[np.full((HEIGHT // 2, WIDTH // 2), 128, np.uint8)] * 2]
-
-
 def y4m(path: Path, lumas: list[np.ndarray], tag: str) -> Path:
-    path.write_bytes(y4m_bytes([planes(luma) for luma in lumas], f"W{WIDTH} H{HEIGHT} F25:1 I{tag} C420"))
-    return path
+    return gray_y4m(path, lumas, f"F25:1 I{tag} C420")
 
 
 def x264(path: Path, lumas: list[np.ndarray], order: str) -> Path:
-    gray = np.full((HEIGHT // 2, WIDTH), 128, np.uint8)
-    frames = [av.VideoFrame.from_ndarray(np.concatenate([luma, gray]), "yuv420p") for luma in lumas]
-    return clip(
-        path, frames, codec="libx264", pix_fmt="yuv420p", options={"qp": "0", "x264-params": f"{order}=1"}
-    )
+    options = {"qp": "0", "x264-params": f"{order}=1"}
+    return clip(path, gray_frames(lumas), codec="libx264", pix_fmt="yuv420p", options=options)
 
 
 def apart(pairing: Pairing) -> float:
@@ -76,7 +66,7 @@ def test_deinterlacing_shows_the_moment_of_the_first_field(
     assert combed > 5
     for shown, picture in pictures:
         assert float(np.abs(shown.luma.astype(int) - picture.luma).mean()) < combed / 4
-        assert [plane.shape for plane in picture.planes] == [plane.shape for plane in planes(picture.luma)]
+        assert picture.shapes == tuple(plane.shape for plane in gray_planes(picture.luma))
 
 
 def test_progressive_video_is_left_alone(tmp_path: Path) -> None:

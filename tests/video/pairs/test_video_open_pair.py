@@ -10,6 +10,7 @@ from acuity.errors import FormatError, InputError, PairingError
 from acuity.video.pairs.open_pair import open_pair
 from acuity.video.picture import PixelFormat
 from acuity.video.readers.open import OpenOptions, RawGeometry, open_video
+from acuity.video.readers.raw import RawReader
 from video_clips import encode, piped, random_planes, raw_bytes, y4m_bytes
 
 FRAMES = [random_planes(PixelFormat("420", 8), 16, 10, seed) for seed in range(3)]
@@ -55,12 +56,9 @@ def test_with_geometry_a_pipe_is_raw(folder: Path) -> None:
         reader.close()
 
 
-def test_geometry_for_a_file_that_says_it_itself_is_refused(folder: Path) -> None:
+def test_geometry_is_for_raw_video_and_standard_input_is_one(folder: Path) -> None:
     with pytest.raises(FormatError, match="leave out the geometry"):
         open_pair(folder / "ref.y4m", folder / "dis.mkv", GEOMETRY, OPTIONS)
-
-
-def test_standard_input_is_one_video() -> None:
     with pytest.raises(PairingError, match="standard input"):
         open_pair("-", "-", RawGeometry(), OPTIONS)
 
@@ -76,11 +74,7 @@ def test_a_reader_is_passed_on(folder: Path) -> None:
         assert sum(1 for _ in mine) == 3  # still the caller's
 
 
-def test_the_first_is_closed_if_the_second_cannot_be_opened(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from acuity.video.readers.raw import RawReader
-
+def test_the_first_is_closed_if_the_second_fails(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     closed: list[str] = []
     monkeypatch.setattr(RawReader, "close", lambda self: closed.append(self.info.path))
     with pytest.raises(InputError, match=r"missing\.mkv"):
@@ -89,8 +83,7 @@ def test_the_first_is_closed_if_the_second_cannot_be_opened(
 
 
 def test_each_name_may_be_guessed_from(folder: Path) -> None:
-    for reader in open_pair(
-        folder / "ref_16x10_420p.yuv", folder / "dis.mkv", RawGeometry(), OpenOptions(guess=True)
-    ):
+    paths = folder / "ref_16x10_420p.yuv", folder / "dis.mkv"
+    for reader in open_pair(*paths, RawGeometry(), OpenOptions(guess=True)):
         assert (reader.info.width, reader.info.height) == (16, 10)
         reader.close()

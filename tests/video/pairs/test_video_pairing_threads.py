@@ -6,17 +6,14 @@ import os
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from acuity.errors import AcuityError, TruncatedError
 from acuity.video.pairs import producer
-from acuity.video.pairs.lone_video import LoneVideo
-from acuity.video.pairs.pair_options import PairOptions
-from acuity.video.readers.open import open_video
-from acuity.video.readers.prefetch import ReadAhead
+from acuity.video.readers.file_reads import FileReads
+from acuity.video.readers.prefetch import Prefetch, ReadAhead
 from acuity.video.readers.y4m import Y4mReader
-from video_clips import number_of, numbered_luma, pair, y4m_bytes
+from video_clips import gray_y4m, number_of, numbered_luma, pair
 
 pytestmark = pytest.mark.usefixtures("no_threads_left")
 
@@ -24,21 +21,18 @@ WIDTH, HEIGHT = 384, 216  # large enough for several threads
 COUNT = 40
 
 
-def clip(path: Path, numbers: list[int], *, tags: str = "F25:1", width: int = WIDTH) -> Path:
-    chroma = np.full((HEIGHT // 2, width // 2), 128, np.uint8)
-    frames = [[numbered_luma(number, width, HEIGHT), chroma, chroma] for number in numbers]
-    path.write_bytes(y4m_bytes(frames, f"W{width} H{HEIGHT} {tags}"))
-    return path
+def clip(path: Path, first: int = 0, *, tags: str = "F25:1", width: int = WIDTH) -> Path:
+    return gray_y4m(path, [numbered_luma(number, width, HEIGHT) for number in range(first, COUNT)], tags)
 
 
 @pytest.fixture(scope="module")
 def clips(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("clips")
-    clip(folder / "ref.y4m", list(range(COUNT)))
-    clip(folder / "dis.y4m", list(range(COUNT)))
-    clip(folder / "late.y4m", list(range(3, COUNT)))
-    clip(folder / "fast.y4m", list(range(COUNT)), tags="F50:1")
-    clip(folder / "small.y4m", list(range(COUNT)), width=WIDTH - 48)
+    clip(folder / "ref.y4m")
+    clip(folder / "dis.y4m")
+    clip(folder / "late.y4m", 3)
+    clip(folder / "fast.y4m", tags="F50:1")
+    clip(folder / "small.y4m", width=WIDTH - 48)
     return folder
 
 
@@ -76,41 +70,30 @@ def everything(ref: Path, dis: Path, **options: Any) -> tuple[list[Any], ...]:
 def test_as_one_thread_reads(
     clips: Path, dis: str, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    started: list[Any] = []
+    started: list[ReadAhead] = []
 
-    class Watched(producer.FileReads):
-        def __init__(self, places: Any, wanted: Any, reading: ReadAhead, *rest: Any, **more: Any) -> None:
-            started.append(reading)
-            super().__init__(places, wanted, reading, *rest, **more)
+    def watched(kind: Any) -> Any:
+        def start(*given: Any, **more: Any) -> Any:
+            started.extend(one for one in given if isinstance(one, ReadAhead))
+            return kind(*given, **more)
 
-    class WatchedToo(producer.Prefetch):
-        def __init__(self, produce: Any, reading: ReadAhead, *, name: str) -> None:
-            started.append(reading)
-            super().__init__(produce, reading, name=name)
+        return start
 
-    class InTurn(producer.Prefetch):
-        def __init__(self, produce: Any, reading: ReadAhead, *, name: str) -> None:
-            in_order = produce.__self__.next
-            super().__init__(in_order, ReadAhead(reading.ahead), name=name)
+    def in_turn(produce: Any, reading: ReadAhead, *, name: str) -> Prefetch:
+        return Prefetch(produce.__self__.next, ReadAhead(reading.ahead), name=name)
 
-    monkeypatch.setattr(producer, "FileReads", Watched)
-    monkeypatch.setattr(producer, "Prefetch", WatchedToo)
+    monkeypatch.setattr(producer, "FileReads", watched(FileReads))
+    monkeypatch.setattr(producer, "Prefetch", watched(Prefetch))
     found = everything(clips / "ref.y4m", clips / dis, **options)
     assert options.get("ahead") == 1 or min(reading.threads for reading in started) > 1
     monkeypatch.setattr(Y4mReader, "places", None)  # by threads of Python
     assert found == everything(clips / "ref.y4m", clips / dis, **options)
-    monkeypatch.setattr(producer, "Prefetch", InTurn)
+    monkeypatch.setattr(producer, "Prefetch", in_turn)
     assert found == everything(clips / "ref.y4m", clips / dis, **options)
 
 
-def test_one_video_alone(clips: Path) -> None:
-    with LoneVideo(open_video(clips / "ref.y4m"), PairOptions(skip_dis=2)) as video:
-        found = [number_of(picture) for picture, _ in video]
-    assert found == list(range(2, COUNT))
-
-
 def test_a_file_that_is_cut_on_the_way(tmp_path: Path, clips: Path) -> None:
-    path = clip(tmp_path / "cut.y4m", list(range(COUNT)))
+    path = clip(tmp_path / "cut.y4m")
     pairing = pair(clips / "ref.y4m", path, ahead=2)
     os.truncate(path, path.stat().st_size - 100)
     pairs = 0

@@ -246,23 +246,18 @@ def test_rates_that_are_the_same_in_all_but_spelling() -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong",
+    ("wrong", "says"),
     [
-        {"scale": "yes"},
-        {"convert": ""},
-        {"rate": "drop"},
-        {"vfr": None},
-        {"hdr": "x"},
-        {"crop": "640x360"},
-        {"crop": "0:0:0:0"},
-        {"display": "720p"},
-        {"filter": "bilinear"},
-        {"deinterlace": "yes"},
-        {"colour": ""},
-        {"skip_ref": -1},
-        {"ahead": 0},
+        *(({name: word}, f"{name}='{word}' is unknown: use one of") for name, word in (
+            ("scale", "yes"), ("convert", ""), ("rate", "drop"), ("vfr", None), ("hdr", "x"), ("colour", ""),
+            ("display", "720p"), ("filter", "bilinear"), ("deinterlace", "yes"), ("align", "maybe"))),
+        *(({"crop": part}, f"crop='{part}' is no part of a picture") for part in ("640x360", "0:0:0:0")),
+        ({"skip_ref": -1}, "skip_ref=-1 is negative"),
+        ({"ahead": 0}, "ahead=0 is too small"),
+        ({"scale": "never", "display": "1080p"}, "scale='never' scales nothing, and display='1080p'"),
+        ({"rate": "by-index", "align": "auto"}, "compares frame n with frame n, and align='auto' does not"),
     ],
-)
-def test_options_are_checked(wrong: dict[str, Any]) -> None:
-    with pytest.raises(PairingError, match=next(iter(wrong))):
+)  # fmt: skip
+def test_options_are_checked(wrong: dict[str, Any], says: str) -> None:
+    with pytest.raises(PairingError, match=says):
         PairOptions(**wrong)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -13,7 +12,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from acuity.errors import InputError, TruncatedError
 from acuity.video.buffers import Bytes
 from acuity.video.picture import PixelFormat
 from acuity.video.readers.raw import RawReader
@@ -74,25 +72,6 @@ def test_it_takes_the_memory_it_is_given(tmp_path: Path, write: Open) -> None:
         assert same(picture, FRAMES[3])
         assert all(np.shares_memory(plane, given[0]) for plane in picture.planes)
         assert len(given) == 1
-
-
-@both
-def test_a_file_that_is_cut_while_it_is_read(tmp_path: Path, write: Open) -> None:
-    with write(tmp_path) as reader:
-        size = os.path.getsize(reader.info.path)
-        os.truncate(reader.info.path, size - 10)
-        assert reader.picture_at(10) is not None
-        with pytest.raises(TruncatedError, match="frame 11"):
-            reader.picture_at(11)
-
-
-@both
-def test_what_is_closed_is_not_read(tmp_path: Path, write: Open) -> None:
-    reader = write(tmp_path)
-    reader.close()
-    with pytest.raises(InputError, match="was closed"):
-        reader.picture_at(0)
-    reader.close()
 
 
 def test_a_raw_file_that_grows_has_the_frames_it_had(tmp_path: Path) -> None:

@@ -22,17 +22,19 @@ from acuity.video.pairs.lone_video import LoneVideo
 from acuity.video.pairs.pair_options import PairOptions
 from acuity.video.pairs.pairing import pair_videos
 from acuity.video.picture import Picture, PixelFormat
+from acuity.video.readers.file_reads import FileReads
 from acuity.video.readers.open import open_video
 from acuity.video.readers.raw import RawReader
 from acuity.video.readers.reader import BaseReader
-from acuity.video.readers.y4m import Y4mReader
+from acuity.video.readers.y4m import COLOURS, Y4mReader
 from acuity.video.source import Source
 from effort import examples
-from video_clips import random_planes, raw_bytes, y4m_bytes
+from video_clips import piped, random_planes, raw_bytes, y4m_bytes
 
 LARGE = (301, 219)  # which several threads read
 SMALL = (15, 9)
 LINE = b"FRAME\n"
+YUV420 = PixelFormat("420", 8)
 
 Line = Callable[[int], bytes]
 
@@ -47,7 +49,8 @@ def write(
 ) -> Path:
     """A clip with a name that says whether it is raw video or Y4M."""
     frames = [random_planes(format, *size, seed) for seed in range(count)]
-    tags = f"W{size[0]} H{size[1]} F25:1 C{format.layout}{'' if format.depth == 8 else f'p{format.depth}'}"
+    colour = next(tag for tag, known in COLOURS.items() if known == format)
+    tags = f"W{size[0]} H{size[1]} F25:1 C{colour}"
     path = folder / name
     path.write_bytes(y4m_bytes(frames, tags, line) if name.endswith("y4m") else raw_bytes(frames))
     return path
@@ -80,15 +83,13 @@ class Ways:
 
     def both(self, act: Callable[[], Any]) -> Any:
         """What `act` gives; it has to give the same with the plain readers."""
-        count = self
 
-        class Counted(producer.FileReads):
-            def __init__(self, *given: Any, **more: Any) -> None:
-                count.started += 1
-                super().__init__(*given, **more)
+        def counted(*given: Any, **more: Any) -> FileReads:
+            self.started += 1
+            return FileReads(*given, **more)
 
         with self._patch.context() as patched:
-            patched.setattr(producer, "FileReads", Counted)
+            patched.setattr(producer, "FileReads", counted)
             found = act()
             for kind in (RawReader, Y4mReader):
                 patched.setattr(kind, "places", None)
@@ -132,25 +133,17 @@ def told(
     count=st.integers(1, 12),
     layout=st.sampled_from(["400", "420", "422", "444"]),
     depth=st.sampled_from([8, 10]),
-    luma_only=st.booleans(),
-    skip=st.integers(0, 3),
-    ahead=st.sampled_from([None, 1, 2, 5]),
+    options=st.fixed_dictionaries(
+        {"luma_only": st.booleans(), "skip_dis": st.integers(0, 3), "ahead": st.sampled_from([None, 1, 2, 5])}
+    ),
 )
 def test_any_clip_as_the_plain_readers_read_it(
-    kind: str,
-    size: tuple[int, int],
-    count: int,
-    layout: str,
-    depth: int,
-    luma_only: bool,
-    skip: int,
-    ahead: int | None,
+    kind: str, size: tuple[int, int], count: int, layout: str, depth: int, options: dict[str, Any]
 ) -> None:
-    format = PixelFormat("420" if layout == "400" and kind == "y4m" else layout, depth)
+    format, skip = PixelFormat(layout, depth), options["skip_dis"]
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         path = write(Path(folder), f"clip.{kind}", size, count, format)
         ways = Ways(patch)
-        options = {"luma_only": luma_only, "skip_dis": skip, "ahead": ahead}
         pictures, _ = ways.both(lambda: told(path, size, format, **options))
         assert len(pictures) == max(count - skip, 0)
         assert ways.started == (count > skip)
@@ -158,12 +151,9 @@ def test_any_clip_as_the_plain_readers_read_it(
 
 @pytest.mark.parametrize("size", [SMALL, LARGE], ids=["small", "large"])
 @pytest.mark.parametrize("name", ["clip.yuv", "clip.y4m"])
-def test_pictures_are_signed_and_looked_at(
-    tmp_path: Path, name: str, size: tuple[int, int], ways: Ways
-) -> None:
+def test_pictures_are_signed_and_seen(tmp_path: Path, name: str, size: tuple[int, int], ways: Ways) -> None:
     """Bars, and samples that leave the limited range, are noticed."""
-    format = PixelFormat("420", 8)
-    frames = [random_planes(format, *size, seed) for seed in range(20)]
+    frames = [random_planes(YUV420, *size, seed) for seed in range(20)]
     for planes in frames:
         planes[0][: size[1] // 3] = 16
     path = tmp_path / name
@@ -171,7 +161,7 @@ def test_pictures_are_signed_and_looked_at(
     path.write_bytes(y4m_bytes(frames, tags) if name.endswith("y4m") else raw_bytes(frames))
 
     def everything() -> Any:
-        pairing = pair_videos(*(reader(path, size, format) for _ in range(2)))
+        pairing = pair_videos(*(reader(path, size, YUV420) for _ in range(2)))
         signatures = []
         for ref, dis in pairing:
             assert ref.signature is not None
@@ -190,8 +180,7 @@ def test_pictures_are_signed_and_looked_at(
 @pytest.mark.parametrize("less", [1, 10, 100])
 @pytest.mark.parametrize("name", ["clip.yuv", "clip.y4m"])
 def test_a_file_that_is_cut(tmp_path: Path, name: str, size: tuple[int, int], less: int, ways: Ways) -> None:
-    format = PixelFormat("420", 8)
-    path = write(tmp_path, name, size, 12, format)
+    path = write(tmp_path, name, size, 12, YUV420)
     whole = path.read_bytes()
 
     def cut(number: int) -> None:
@@ -200,7 +189,7 @@ def test_a_file_that_is_cut(tmp_path: Path, name: str, size: tuple[int, int], le
 
     def act() -> Any:
         path.write_bytes(whole)
-        return told(path, size, format, ahead=2, at=cut)
+        return told(path, size, YUV420, ahead=2, at=cut)
 
     pictures, said = ways.both(act)
     assert ways.started == 1
@@ -209,21 +198,19 @@ def test_a_file_that_is_cut(tmp_path: Path, name: str, size: tuple[int, int], le
 
 
 def test_a_system_that_refuses_descriptors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    format = PixelFormat("420", 8)
-    path = write(tmp_path, "clip.yuv", LARGE, 9, format)
-    expected = told(path, LARGE, format)
+    path = write(tmp_path, "clip.yuv", LARGE, 9, YUV420)
+    expected = told(path, LARGE, YUV420)
 
     def refuse(_: Source) -> int:
         raise OSError(24, "Too many open files")
 
     for kind in Source.__subclasses__():
         monkeypatch.setattr(kind, "duplicate", refuse)
-    assert told(path, LARGE, format) == expected
+    assert told(path, LARGE, YUV420) == expected
 
 
 def test_a_reader_that_was_closed(tmp_path: Path) -> None:
-    format = PixelFormat("420", 8)
-    opened = reader(write(tmp_path, "clip.yuv", LARGE, 9, format), LARGE, format)
+    opened = reader(write(tmp_path, "clip.yuv", LARGE, 9, YUV420), LARGE, YUV420)
     video = LoneVideo(opened, PairOptions(ahead=2))
     pictures = iter(video)
     next(pictures)
@@ -261,22 +248,15 @@ print("left")
 @pytest.mark.parametrize(("script", "said"), [(FORKS, "9 9"), (LEAVES, "left")], ids=["fork", "exit"])
 def test_a_process_of_its_own(tmp_path: Path, script: str, said: str) -> None:
     """One that is forked on the way, and one that ends without closing anything."""
-    path = write(tmp_path, "clip.yuv", LARGE, 9, PixelFormat("420", 8))
+    path = write(tmp_path, "clip.yuv", LARGE, 9, YUV420)
     command = [sys.executable, "-W", "ignore", "-c", ALONE + script, str(path)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert (done.returncode, done.stdout.strip(), done.stderr) == (0, said, "")
 
 
 def test_a_pipe_has_no_places(tmp_path: Path) -> None:
-    format = PixelFormat("420", 8)
-    path = write(tmp_path, "clip.y4m", SMALL, 2, format, lambda n: b"FRAME Ip\n" if n else LINE)
+    path = write(tmp_path, "clip.y4m", SMALL, 2, YUV420, lambda n: b"FRAME Ip\n" if n else LINE)
     with open_video(path) as video:  # a line has another length
         assert video.places is None
-    pipe = tmp_path / "pipe.yuv"
-    os.mkfifo(pipe)
-    writing = os.open(pipe, os.O_RDWR)
-    try:
-        with RawReader(pipe, *SMALL, format) as raw:
-            assert raw.places is None
-    finally:
-        os.close(writing)
+    with piped(tmp_path, b"") as pipe, RawReader(pipe, *SMALL, YUV420) as raw:
+        assert raw.places is None

@@ -18,29 +18,25 @@ def length(layout: str, depth: int, frames: int, width: int = 64, height: int = 
 
 
 @pytest.mark.parametrize(
-    ("name", "width", "height", "layout", "depth"),
+    ("name", "said"),
     [
-        ("crowd_64x36_420p10.yuv", 64, 36, "420", 10),
-        ("crowd_64x36.yuv420p10le.yuv", 64, 36, "420", 10),
-        ("crowd_64x36.yuv42210le.yuv", 64, 36, "422", 10),
-        ("crowd_64X36_YUV444P.YUV", 64, 36, "444", 8),
-        ("crowd-64x36-8bit-420.yuv", 64, 36, "420", 8),
-        ("crowd_64x36_30fps_i420_12b.yuv", 64, 36, "420", 12),
-        ("crowd_64x36_400_16bit.raw", 64, 36, "400", 16),
-        ("src01_hrc00_576x324_422p10_nn.yuv", 576, 324, "422", 10),
-        ("dark_scene_1920x1080_420p_ref.yuv", 1920, 1080, "420", 8),
-        ("sparks_dis_480x270.yuv42010le.yuv", 480, 270, "420", 10),
-        ("name_3840x2160_444p12.yuv", 3840, 2160, "444", 12),
+        ("crowd_64x36_420p10.yuv", "64x36 420 at 10 bit"),
+        ("crowd_64x36.yuv420p10le.yuv", "64x36 420 at 10 bit"),
+        ("crowd_64x36.yuv42210le.yuv", "64x36 422 at 10 bit"),
+        ("crowd_64X36_YUV444P.YUV", "64x36 444 at 8 bit"),
+        ("crowd-64x36-8bit-420.yuv", "64x36 420 at 8 bit"),
+        ("crowd_64x36_30fps_i420_12b.yuv", "64x36 420 at 12 bit"),
+        ("crowd_64x36_400_16bit.raw", "64x36 400 at 16 bit"),
+        ("src01_hrc00_576x324_422p10_nn.yuv", "576x324 422 at 10 bit"),
+        ("dark_scene_1920x1080_420p_ref.yuv", "1920x1080 420 at 8 bit"),
+        ("sparks_dis_480x270.yuv42010le.yuv", "480x270 420 at 10 bit"),
+        ("name_3840x2160_444p12.yuv", "3840x2160 444 at 12 bit"),
     ],
 )
-@pytest.mark.parametrize("frames", [1, 4, None])
-def test_a_name_that_says_everything(
-    name: str, width: int, height: int, layout: str, depth: int, frames: int | None
-) -> None:
+@pytest.mark.parametrize("size", [1, 64 * 36 * 6, None])
+def test_a_name_that_says_everything(name: str, said: str, size: int | None) -> None:
     """The folder's name says nothing; the length isn't asked, so that the reader explains a broken file."""
-    known = None if frames is None else length(layout, depth, frames, width, height)
-    geometry = guess_geometry(f"some/4x4_444p16/{name}", known)
-    assert (geometry.width, geometry.height, geometry.format) == (width, height, PixelFormat(layout, depth))
+    assert str(guess_geometry(f"some/4x4_444p16/{name}", size)) == said
 
 
 @pytest.mark.parametrize("frames", [1, 3, 5])
@@ -96,14 +92,9 @@ def said_otherwise(name: str, size: int | None, width: int, height: int, layout:
         ("crowd_62x34_420p.yuv", (64, 36, "420", 8), ""),  # the length refutes the name
     ],
 )
-def test_a_name_that_contradicts_the_geometry(
-    name: str, given: tuple[int, int, str, int], words: str
-) -> None:
+def test_names_that_contradict_the_geometry(name: str, given: tuple[int, int, str, int], words: str) -> None:
     assert said_otherwise(name, length("420", 8, 4), *given) == words
-
-
-def test_of_a_pipe_the_name_alone_is_known() -> None:
-    assert said_otherwise("crowd_62x34_420p.yuv", None, 64, 36, "420", 8) == "62x34"
+    assert said_otherwise("crowd_62x34_420p.yuv", None, 64, 36, "420", 8) == "62x34"  # of a pipe
 
 
 @pytest.mark.parametrize(
@@ -125,12 +116,9 @@ def test_what_cannot_be_guessed_is_said(name: str, words: str) -> None:
     assert f"'{name}'" in str(caught.value)
 
 
-def test_a_pipe_has_no_length_to_go_by() -> None:
+def test_only_what_is_missing_is_asked_for() -> None:
     with pytest.raises(InputError, match=r"pipe.*pixel_format= and bitdepth="):
         guess_geometry("crowd_64x36.yuv", None)
-
-
-def test_only_what_is_missing_is_asked_for() -> None:
     with pytest.raises(InputError, match=r"pass height=$"):
         guess_geometry("crowd.yuv", 1000, width=64)
 
@@ -155,6 +143,5 @@ def test_any_name_is_read_or_refused_in_words(name: str, size: int | None) -> No
 def test_a_guess_is_never_wrong(layout: str, depth: int, frames: int) -> None:
     """Whatever a file of that name may hold: if an answer comes, it is the right one."""
     with contextlib.suppress(InputError):
-        assert guess_geometry("c_64x36.yuv", length(layout, depth, frames)).format == PixelFormat(
-            layout, depth
-        )
+        found = guess_geometry("c_64x36.yuv", length(layout, depth, frames))
+        assert found.format == PixelFormat(layout, depth)

@@ -6,6 +6,7 @@ import io
 import os
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,35 +17,32 @@ from video_clips import all_same, encode, random_planes, raw_bytes, y4m_bytes
 
 FORMAT = PixelFormat("420", 8)
 FRAMES = [random_planes(FORMAT, 16, 10, seed) for seed in range(3)]
-GEOMETRY = {"width": 16, "height": 10, "pixel_format": "420", "bitdepth": 8}
+GEOMETRY: dict[str, Any] = {"width": 16, "height": 10, "pixel_format": "420", "bitdepth": 8}
 
 
 def test_geometry_means_raw_whatever_the_name(tmp_path: Path) -> None:
     path = tmp_path / "clip.bin"
     path.write_bytes(raw_bytes(FRAMES))
-    reader = open_video(path, width=16, height=10, pixel_format="420", bitdepth=8, fps=Fraction(50))
-    assert (reader.info.kind, reader.info.rate) == ("raw", 50)
-    assert all_same(reader, FRAMES)
-    reader.close()
+    with open_video(path, **GEOMETRY, fps=Fraction(50)) as reader:
+        assert (reader.info.kind, reader.info.rate) == ("raw", 50)
+        assert all_same(reader, FRAMES)
 
 
 @pytest.mark.parametrize("name", ["clip.y4m", "clip.mp4", "clip"])
 def test_y4m_is_known_by_its_first_bytes(tmp_path: Path, name: str) -> None:
     path = tmp_path / name
     path.write_bytes(y4m_bytes(FRAMES, "W16 H10"))
-    reader = open_video(str(path))
-    assert reader.info.kind == "y4m"
-    assert all_same(reader, FRAMES)
-    reader.close()
+    with open_video(str(path)) as reader:
+        assert reader.info.kind == "y4m"
+        assert all_same(reader, FRAMES)
     with pytest.raises(FormatError, match="leave out the geometry"):
-        open_video(path, width=16, height=10, pixel_format="420", bitdepth=8)
+        open_video(path, **GEOMETRY)
 
 
 def test_anything_else_is_a_container(tmp_path: Path) -> None:
-    reader = open_video(encode(tmp_path / "clip.mkv"), threads=1, luma_only=True)
-    assert reader.info.kind == "container"
-    assert [len(picture.planes) for picture in reader] == [1] * 10
-    reader.close()
+    with open_video(encode(tmp_path / "clip.mkv"), threads=1, luma_only=True) as reader:
+        assert reader.info.kind == "container"
+        assert [len(picture.planes) for picture in reader] == [1] * 10
 
 
 def test_raw_video_without_geometry_says_what_to_pass(tmp_path: Path) -> None:
@@ -61,7 +59,7 @@ def test_a_guess_is_noted(tmp_path: Path) -> None:
         assert [note.code for note in reader.notes] == ["guessed"]
         assert "16x10 420 at 8 bit" in reader.notes[0].text
         assert all_same(reader, FRAMES)
-    with open_video(path, width=16, height=10, pixel_format="420", bitdepth=8, guess=True) as reader:
+    with open_video(path, **GEOMETRY, guess=True) as reader:
         assert reader.notes == []
 
 
@@ -76,22 +74,21 @@ def test_a_guess_completes_what_is_given(tmp_path: Path) -> None:
         open_video(path, width=16, height=10, pixel_format="nv12", guess=True)
     with pytest.raises(InputError, match="10 bit, but bit depth 8"):
         open_video(path, height=10, pixel_format="420p10", bitdepth=8, guess=True)
+    path = path.rename(tmp_path / "clip_16x10.yuv")
     for pixels in ({"pixel_format": "420p8"}, {"pixel_format": "420", "bitdepth": 8}):
-        with open_video(path.rename(tmp_path / "clip_16x10.yuv"), **pixels, guess=True) as reader:  # type: ignore[arg-type]
+        with open_video(path, **pixels, guess=True) as reader:
             assert all_same(reader, FRAMES * 2)
-        path = tmp_path / "clip_16x10.yuv"
 
 
 @pytest.mark.parametrize("suffix", [".mkv", ".mp4", ".avi"])
 def test_a_container_is_never_taken_for_raw_samples(tmp_path: Path, suffix: str) -> None:
     path = encode(tmp_path / f"clip{suffix}", codec="mpeg4")
-    whole_frames = path.read_bytes()[: path.stat().st_size // 240 * 240]
-    path.write_bytes(whole_frames)
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 240 * 240])  # whole frames
     for given in (GEOMETRY, {"width": 16, "height": 10, "guess": True}):
         with pytest.raises(FormatError, match="leave out the geometry"):
-            open_video(path, **given)  # type: ignore[arg-type]
+            open_video(path, **given)
     raw = path.rename(tmp_path / "clip.yuv")  # believed, since samples may look like anything
-    open_video(raw, **GEOMETRY).close()  # type: ignore[arg-type]
+    open_video(raw, **GEOMETRY).close()
 
 
 def test_an_empty_raw_file_is_empty_before_it_is_raw(tmp_path: Path) -> None:
@@ -115,13 +112,10 @@ def test_half_a_geometry_is_refused(tmp_path: Path, given: dict[str, object], mi
 
 
 def test_missing_files_and_directories(tmp_path: Path) -> None:
-    for name in ("none.mp4", "none.yuv", "none.y4m", "none"):
+    for name in ("none.mp4", "none.yuv", "none.y4m", "none", ""):
         for given in ({}, {"guess": True}, {"guess": True, "width": 16}):
-            with pytest.raises(InputError, match="does not exist"):
-                open_video(tmp_path / name, **given)  # type: ignore[arg-type]
-    for given in ({}, {"guess": True}, {"guess": True, "width": 16}):
-        with pytest.raises(InputError, match="directory"):
-            open_video(tmp_path, **given)  # type: ignore[arg-type]
+            with pytest.raises(InputError, match="does not exist" if name else "directory"):
+                open_video(tmp_path / name, **given)
     with pytest.raises(InputError, match=r"on the network.*: pass allow_network=True"):
         open_video("https://localhost/clip.mp4")
 
@@ -134,9 +128,7 @@ def test_standard_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, raw: bo
     with path.open("rb") as file:
         dup = os.dup
         monkeypatch.setattr(os, "dup", lambda fd: dup(file.fileno() if fd == 0 else fd))
-        geometry = {"width": 16, "height": 10, "pixel_format": "420", "bitdepth": 8} if raw else {}
-        reader = open_video("-", **geometry)  # type: ignore[arg-type]
-        assert reader.info.path == "standard input"
-        assert all_same(reader, FRAMES)
-        reader.close()
+        with open_video("-", **GEOMETRY if raw else {}) as reader:
+            assert reader.info.path == "standard input"
+            assert all_same(reader, FRAMES)
         assert file.seek(0, io.SEEK_END) > 0  # only the copy of the descriptor was closed

@@ -16,7 +16,7 @@ from acuity.video import source
 from acuity.video.readers import decoder
 from acuity.video.readers.open import open_video
 from acuity.video.readers.reader import BaseReader
-from video_clips import encode, number_of, pair, piped
+from video_clips import encode, number_at, number_of, pair, piped
 
 PATIENCE = 20.0
 FRAGMENTED = {"movflags": "frag_keyframe+empty_moov"}
@@ -38,9 +38,7 @@ def described(reader: BaseReader) -> list[object]:
 
 
 @pytest.mark.parametrize(("name", "codec", "options"), CLIPS)
-def test_a_pipe_gives_the_file_s_pictures(
-    tmp_path: Path, name: str, codec: str, options: dict[str, str]
-) -> None:
+def test_a_pipe_gives_the_pictures(tmp_path: Path, name: str, codec: str, options: dict[str, str]) -> None:
     path = encode(tmp_path / name, codec=codec, frames=40, container_options=options)
     with open_video(path) as file, piped(tmp_path, path.read_bytes()) as pipe, open_video(pipe) as stream:
         assert described(stream) == described(file)
@@ -52,9 +50,7 @@ def test_a_pipe_gives_the_file_s_pictures(
         assert file.notes == stream.notes == []
 
 
-def test_damage_that_threads_may_not_have_marked_is_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_damage_that_threads_may_not_mark_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = encode(tmp_path / "clip.mkv", frames=20)
     asked = itertools.count()
     monkeypatch.setattr(decoder, "logged", lambda: next(asked) // 8)
@@ -123,18 +119,13 @@ def test_frames_are_skipped_and_nothing_is_read_twice(tmp_path: Path) -> None:
         numbers = [(number_of(ref), number_of(dis)) for ref, dis in pairing]
     assert numbers == [(n, n) for n in range(3, 10)]
     with piped(tmp_path, path.read_bytes()) as pipe, open_video(pipe) as reader:
-        reader.seek(4)
-        picture = reader.read()
-        assert picture is not None
-        assert number_of(picture) == 4
+        assert number_at(reader, 4) == 4
         with pytest.raises(InputError, match="can only be read once, from its start"):
             reader.seek(0)
         assert len(list(reader)) == 5
 
 
-def test_a_reader_that_waits_for_its_writer_can_be_closed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_reader_that_waits_for_data_can_be_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = encode(tmp_path / "clip.mkv", codec="ffv1", frames=500, size=(32, 16))
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)

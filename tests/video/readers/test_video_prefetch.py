@@ -6,6 +6,7 @@ import queue
 import random
 import threading
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,18 +17,13 @@ from acuity.video.picture import Picture, PixelFormat
 from acuity.video.readers.prefetch import Prefetch, ReadAhead
 
 
-def pictures(count: int, error: Exception | None = None) -> Callable[[int], Picture | None]:
-    numbers = iter(range(count))
+def picture(number: int) -> Picture:
+    return Picture((np.full((1, 1), number, np.uint8),), PixelFormat("400", 8))
 
-    def produce(_: int) -> Picture | None:
-        number = next(numbers, None)
-        if number is None:
-            if error is not None:
-                raise error
-            return None
-        return Picture((np.full((1, 1), number, np.uint8),), PixelFormat("400", 8))
 
-    return produce
+def pictures(count: int) -> Callable[[int], Picture | None]:
+    made = map(picture, range(count))
+    return lambda _: next(made, None)
 
 
 def take_all(prefetch: Prefetch) -> list[int]:
@@ -60,13 +56,6 @@ def test_a_thread_that_waits_is_woken_when_there_is_room_for_several() -> None:
     prefetch.join()
 
 
-def test_what_a_card_decodes_is_handed_over_many_at_a_time() -> None:
-    assert ReadAhead.of(3 << 20, decoded=True) == ReadAhead(32, 1, room=16)
-    assert ReadAhead.of(24 << 20, decoded=True) == ReadAhead(5, 1, room=2)
-    assert ReadAhead.of(100 << 20, decoded=True) == ReadAhead(4, 1, room=2)
-    assert ReadAhead.of(3 << 20, ahead=2, decoded=True) == ReadAhead(2)
-
-
 def test_stopping_ends_a_thread_that_waits_for_room() -> None:
     prefetch = Prefetch(pictures(100), ReadAhead(2), name="stopped")
     prefetch.take()
@@ -96,10 +85,6 @@ def test_whether_a_picture_is_there_can_be_asked() -> None:
     assert prefetch.ready(30.0)  # the end is no wait either
     assert prefetch.take() is None
     prefetch.join()
-
-
-def picture(number: int) -> Picture:
-    return Picture((np.full((1, 1), number, np.uint8),), PixelFormat("400", 8))
 
 
 @settings(max_examples=40, deadline=None)
@@ -176,20 +161,24 @@ def test_fewer_threads_do_if_the_system_allows_no_more(monkeypatch: pytest.Monke
 
 
 @pytest.mark.parametrize(
-    ("frame_bytes", "ahead", "concurrent", "expected"),
+    ("frame_bytes", "how", "expected"),
     [
-        (1920 * 1080 * 3 // 2, None, False, ReadAhead(4)),
-        (1920 * 1080 * 3 // 2, None, True, ReadAhead(8, 4)),
-        (3840 * 2160 * 3 // 2, None, False, ReadAhead(2)),
-        (3840 * 2160 * 3 // 2, None, True, ReadAhead(5, 4)),
-        (1 << 30, None, True, ReadAhead(1, 1)),
-        (1000, None, True, ReadAhead(32, 1)),  # handing it over takes longer than reading it
-        (1 << 20, 2, True, ReadAhead(2, 2)),
-        (1 << 20, 30, True, ReadAhead(30, 4)),
-        (1 << 20, 30, False, ReadAhead(30, 1)),
+        (1920 * 1080 * 3 // 2, {}, ReadAhead(4)),
+        (1920 * 1080 * 3 // 2, {"concurrent": True}, ReadAhead(8, 4)),
+        (3840 * 2160 * 3 // 2, {}, ReadAhead(2)),
+        (3840 * 2160 * 3 // 2, {"concurrent": True}, ReadAhead(5, 4)),
+        (1 << 30, {"concurrent": True}, ReadAhead(1, 1)),
+        (1000, {"concurrent": True}, ReadAhead(32, 1)),  # handing it over takes longer than reading it
+        (1 << 20, {"ahead": 2, "concurrent": True}, ReadAhead(2, 2)),
+        (1 << 20, {"ahead": 30, "concurrent": True}, ReadAhead(30, 4)),
+        (1 << 20, {"ahead": 30}, ReadAhead(30, 1)),
+        (3 << 20, {"decoded": True}, ReadAhead(32, 1, room=16)),  # of a card: handed over many at a time
+        (24 << 20, {"decoded": True}, ReadAhead(5, 1, room=2)),
+        (100 << 20, {"decoded": True}, ReadAhead(4, 1, room=2)),
+        (3 << 20, {"decoded": True, "ahead": 2}, ReadAhead(2)),
     ],
 )
-def test_how_far_is_read_ahead_and_by_how_many(
-    frame_bytes: int, ahead: int | None, concurrent: bool, expected: ReadAhead
+def test_how_far_is_read_ahead_by_how_many(
+    frame_bytes: int, how: dict[str, Any], expected: ReadAhead
 ) -> None:
-    assert ReadAhead.of(frame_bytes, ahead=ahead, concurrent=concurrent) == expected
+    assert ReadAhead.of(frame_bytes, **how) == expected

@@ -21,9 +21,9 @@ FORMAT = PixelFormat("400", 8)
 class Numbers(BaseReader):
     """Pictures whose samples are their number; it counts what is done with it."""
 
-    def __init__(self, frames: int = 40, fails_at: int | None = None) -> None:
+    def __init__(self, fails_at: int | None = None) -> None:
         super().__init__()
-        self.info = VideoInfo("numbers", "raw", 4, 4, FORMAT, frames, True, seekable=True)
+        self.info = VideoInfo("numbers", "raw", 4, 4, FORMAT, 40, True, seekable=True)
         self.next = 0
         self.fails_at = fails_at
         self.reads = 0
@@ -55,14 +55,14 @@ class Numbers(BaseReader):
 class Opened:
     """A shared reader with its taps, and the readers that were opened for them."""
 
-    def __init__(self, count: int, frames: int = 40, fails_at: int | None = None, window: int = 4) -> None:
+    def __init__(self, count: int, fails_at: int | None = None, window: int = 4) -> None:
         self.readers: list[Numbers] = []
         self.shared = SharedReader(count, lambda _: window)
-        self._frames, self._fails_at = frames, fails_at
+        self._fails_at = fails_at
         self.taps = [self.shared.tap(self._open) for _ in range(count)]
 
     def _open(self) -> Numbers:
-        self.readers.append(Numbers(self._frames, self._fails_at))
+        self.readers.append(Numbers(self._fails_at))
         return self.readers[-1]
 
 
@@ -148,10 +148,9 @@ def test_closing_wakes_a_tap_that_waits():
 
 
 def test_a_place_that_is_given_up_holds_nobody_back():
-    opened = Opened(0)
-    opened.shared = SharedReader(2, lambda _: 4)
-    tap = opened.shared.tap(opened._open)
-    opened.shared.give_up()
+    shared = SharedReader(2, lambda _: 4)
+    tap = shared.tap(Numbers)
+    shared.give_up()
     assert _numbers(tap) == list(range(40))
 
 

@@ -29,7 +29,7 @@ from acuity.tiny.evaluate.statistics import NAMES, Vector, is_constant
 DRAWS: Final = (1000, 10_000)  # at least and at most
 _DRAWN: Final = 1_000_000  # samples in all draws together
 SEED: Final = 20140606
-CONFIDENCE: Final = 0.95
+_TAIL: Final = (1 - 0.95) / 2  # of a distribution, beyond either end of an interval
 MOST: Final = 1000  # samples that are drawn from
 SIGNIFICANT: Final = 0.05
 
@@ -104,7 +104,8 @@ class PlccDifference:
 def replicate(draws: Draws, predicted: Vector, target: Vector) -> Replicates:
     """The figures of every draw."""
     x, y = predicted[draws.chosen], target[draws.chosen]
-    computed = {name: make(x, y) for name, make in _FIGURES.items()}
+    varied = not is_constant(x) and not is_constant(y)
+    computed = {name: make(x, y) if varied or name == "rmse" else _nothing for name, make in _FIGURES.items()}
     whole = np.ones((1, len(x)))
     left_out = draws.left_out
     return Replicates(
@@ -127,8 +128,7 @@ def compare(better: Replicates, worse: Replicates, difference: float) -> PlccDif
     centre = better.centres["plcc"] - worse.centres["plcc"]
     shifted = difference + (found - centre) * better.shrinking
     shifted[np.abs(shifted) < _NO_DIFFERENCE] = 0.0
-    tail = (1 - CONFIDENCE) / 2
-    low, high = np.quantile(shifted, [tail, 1 - tail])
+    low, high = np.quantile(shifted, [_TAIL, 1 - _TAIL])
     below, above = int((shifted <= 0).sum()), int((shifted >= 0).sum())
     p_value = min(1.0, 2 * (1 + min(below, above)) / (1 + len(shifted)))
     return PlccDifference(difference, (float(low), float(high)), p_value)
@@ -138,13 +138,12 @@ def _bca_levels(values: Vector, centre: float, acceleration: float) -> Interval:
     """The quantiles of the draws that bound the interval."""
     below = (np.count_nonzero(values < centre) + 0.5 * np.count_nonzero(values == centre)) / len(values)
     bias = _NORMAL.inv_cdf(min(max(below, 1 / len(values)), 1 - 1 / len(values)))
-    tail = (1 - CONFIDENCE) / 2
 
     def level(edge: float) -> float:
         reach = bias + _NORMAL.inv_cdf(edge)
         return _NORMAL.cdf(bias + reach / max(1 - acceleration * reach, 0.1))
 
-    return level(tail), level(1 - tail)
+    return level(_TAIL), level(1 - _TAIL)
 
 
 def _acceleration(left_out: Vector) -> float:
@@ -156,14 +155,12 @@ def _acceleration(left_out: Vector) -> float:
     return float((deviations**3).sum()) / (6 * squares**1.5) if squares > 0 else 0.0
 
 
-# ---- figures of draws: functions from rows of counts to one number a row ------------------------
+# ---- figures of draws: functions from rows of counts to one number a row, of samples that vary ------------
 
 Drawn = Callable[[Matrix], Vector]
 
 
 def _drawn_pearson(x: Vector, y: Vector) -> Drawn:
-    if is_constant(x) or is_constant(y):
-        return _nothing
     x, y = (x - x.mean()) / x.std(), (y - y.mean()) / y.std()
     products = np.stack([x, y, x * x, y * y, x * y], axis=1)
 
@@ -177,8 +174,6 @@ def _drawn_pearson(x: Vector, y: Vector) -> Drawn:
 
 
 def _drawn_spearman(x: Vector, y: Vector) -> Drawn:
-    if is_constant(x) or is_constant(y):
-        return _nothing
     above_x, above_y = _order(x), _order(y)
 
     def of(counts: Matrix) -> Vector:
@@ -193,8 +188,6 @@ def _drawn_spearman(x: Vector, y: Vector) -> Drawn:
 
 
 def _drawn_kendall(x: Vector, y: Vector) -> Drawn:
-    if is_constant(x) or is_constant(y):
-        return _nothing
     above_x, above_y = _order(x), _order(y)
     products = above_x * above_y, above_x**2, above_y**2
 
@@ -210,12 +203,7 @@ def _drawn_kendall(x: Vector, y: Vector) -> Drawn:
 
 def _drawn_rmse(x: Vector, y: Vector) -> Drawn:
     squares = (x - y) ** 2
-
-    def of(counts: Matrix) -> Vector:
-        found: Vector = np.sqrt(counts @ squares / counts.sum(axis=1))
-        return found
-
-    return of
+    return lambda counts: np.asarray(np.sqrt(counts @ squares / counts.sum(axis=1)))
 
 
 _FIGURES: Final[dict[str, Callable[[Vector, Vector], Drawn]]] = dict(

@@ -78,9 +78,7 @@ class Evaluation:
             "srocc": found.srocc,
             "rmse": found.rmse,
             "krocc": found.krocc,
-            "ci95": {
-                name: None if bounds is None else list(bounds) for name, bounds in self.intervals.items()
-            },
+            "ci95": {name: bounds and list(bounds) for name, bounds in self.intervals.items()},
             "columns": list(self.columns),
             "rows": self.rows,
             "pooling": self.pooling,
@@ -278,10 +276,9 @@ class _Evaluator:
             )
         numbers = [column for each in predictors for column in (*each.columns, *each.number_columns)]
         texts = [column for each in predictors for column in each.text_columns]
-        margins = [MARGIN] if ratings.has(MARGIN) else []
+        numbers += [MARGIN] if ratings.has(MARGIN) else []
         collected = Collected(len(predictors))
-        wanted = list(dict.fromkeys([*numbers, *margins]))
-        for batch in ratings.batches(self.split, wanted, list(dict.fromkeys(texts))):
+        for batch in ratings.batches(self.split, [*dict.fromkeys(numbers)], [*dict.fromkeys(texts)]):
             collected.add(batch)
             for one in candidates if len(batch) else ():
                 one.predict(batch)
@@ -295,6 +292,9 @@ class _Evaluator:
         pooled = samples.pooled(predicted)
         figures = figures_of(pooled, samples.target)
         replicates = None if draws is None else replicate(draws, pooled, samples.target)
+        intervals: dict[str, Interval | None] = dict.fromkeys(NAMES)
+        if replicates is not None:
+            intervals = {name: replicates.interval(name, getattr(figures, name)) for name in NAMES}
         gaps, scales = _gaps(figures, draws), _scales(pooled, samples.target)
         return Evaluation(
             model=one.predictor.name,
@@ -302,10 +302,7 @@ class _Evaluator:
             split=self.split,
             columns=tuple(one.predictor.columns),
             figures=figures,
-            intervals={
-                name: None if replicates is None else replicates.interval(name, getattr(figures, name))
-                for name in NAMES
-            },
+            intervals=intervals,
             rows=len(predicted),
             pooling=samples.pooling,
             per_row=figures_of(predicted, samples.rows) if samples.pooling == PER_CLIP else None,

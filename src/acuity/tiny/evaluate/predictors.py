@@ -15,7 +15,6 @@ import numpy.typing as npt
 
 from acuity.errors import AcuityError, EvaluationError, MissingExtra, ModelError
 from acuity.models import Model, load_model
-from acuity.text import quoted
 from acuity.tiny.evaluate.ratings import PREFIX, RatedRows, Ratings
 from acuity.tiny.evaluate.regressor import Regressor
 from acuity.tiny.files import find_tiny_model
@@ -68,13 +67,7 @@ class Classic:
         self.name = model.label
         self.notes: tuple[str, ...] = ()
         self._model = model
-        found = {key: ratings.column(key) for key in model.feature_keys()}
-        if missing := [key for key, column in found.items() if column is None]:
-            raise EvaluationError(
-                f"{ratings.name} has no column {', '.join(map(quoted, missing[:8]))}, which '{self.name}'"
-                " reads: add it to the table"
-            )
-        self.columns = tuple(map(str, found.values()))
+        self.columns = ratings.columns(model.feature_keys(), self.name)
         for column in self.columns:
             ratings.check_numbers(column)
 

@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from acuity.child_process import ChildProcess, document
 from acuity.errors import EvaluationError
-from acuity.text import one_line, shortened
+from acuity.text import one_line, quoted, shortened
 from acuity.tiny.evaluate.choices import ALL, number_of, split_of
 from acuity.tiny.evaluate.statistics import Vector
 from acuity.tiny.evaluate.table_process import END, FAILED
@@ -80,6 +80,7 @@ class Ratings:
             csv = self.name.lower().endswith(".csv")
             self._ask({"descriptor": descriptor, "csv": csv, "memory": MEMORY})
             self._fields = self._check_fields(self._message()[1])
+            self.keyed = KEY in self._fields
         except BaseException:
             self.__exit__()
             raise
@@ -91,14 +92,20 @@ class Ratings:
         self._process.kill()
         self._process.close()
 
-    @property
-    def keyed(self) -> bool:
-        return KEY in self._fields
-
     def column(self, feature: str) -> str | None:
         """The column of a feature: its own name, or the same with or without `integer_`."""
         plain = feature.removeprefix(PREFIX)
         return next((name for name in (feature, plain, PREFIX + plain) if name in self._fields), None)
+
+    def columns(self, features: Sequence[str], reader: str) -> tuple[str, ...]:
+        """The columns of features that `reader` reads; raises EvaluationError where some are missing."""
+        found = {feature: self.column(feature) for feature in features}
+        if missing := [feature for feature, column in found.items() if column is None]:
+            raise EvaluationError(
+                f"{self.name} has no column {', '.join(map(quoted, missing[:8]))}, which '{reader}' reads:"
+                " add it to the table"
+            )
+        return tuple(str(found[feature]) for feature in features)
 
     def has(self, column: str) -> bool:
         return column in self._fields
@@ -159,12 +166,10 @@ class Ratings:
         """Which rows are in the split, and the numbers of their keys."""
         codes, values = self._coded(column, KEY, np.arange(first, first + len(column)))
         known = list(map(str, values))
-        for key in known:
-            if len(key) > _LONGEST_KEY:
-                raise EvaluationError(
-                    f"'{self.name}' has a key of {len(key):,} characters, more than {_LONGEST_KEY:,}: "
-                    "shorten it"
-                )
+        if (longest := max(map(len, known), default=0)) > _LONGEST_KEY:
+            raise EvaluationError(
+                f"'{self.name}' has a key of {longest:,} characters, more than {_LONGEST_KEY:,}: shorten it"
+            )
         inside = np.array([split == ALL or split == split_of(key) for key in known], np.bool_)
         numbers = np.array(list(map(number_of, known)), np.uint64)
         return inside[codes], numbers[codes]
@@ -182,8 +187,7 @@ class Ratings:
         return values
 
     def _texts(self, table: Any, column: str, rows: RowNumbers) -> list[str]:
-        array = table.column(column)
-        codes, values = self._coded(array, column, rows)
+        codes, values = self._coded(table.column(column), column, rows)
         return [str(values[code]) for code in codes]
 
     def _coded(self, array: Any, column: str, rows: RowNumbers) -> tuple[npt.NDArray[np.int64], list[object]]:
@@ -265,7 +269,6 @@ def _values(kind: Any) -> Any:
 
 
 PER_CLIP: Final = "per_clip"
-NONE: Final = "none"
 _MOST_KEPT: Final = 40_000_000  # numbers, of 8 bytes each
 
 
@@ -324,11 +327,12 @@ def samples_of(collected: Collected, ratings: Ratings, pooling: str) -> Samples:
         raise EvaluationError(
             f"'{ratings.name}' has no '{KEY}' column, so clips can't be told apart: use pooling none"
         )
+    alone = Samples("none", target, target, (), margins)
     if pooling == "none" or not ratings.keyed or not len(target):
-        return Samples(NONE, target, target, (), margins)
+        return alone
     keys, clip, sizes = np.unique(np.concatenate(collected.keys), return_inverse=True, return_counts=True)
     if pooling == "auto" and len(keys) == len(target):
-        return Samples(NONE, target, target, (), margins)
+        return alone
     mean = np.bincount(clip, target) / sizes
     # By their ratings: the draws of the intervals should not depend on how keys are spelled.
     order = np.argsort(mean, kind="stable")

@@ -53,10 +53,8 @@ class Regressor:
         check_registered_kind(path, "fr")
         self._output = _output(self.name, graph, self._sidecar)
         self.notes: tuple[str, ...] = ()
-        if len(graph.outputs) > 1:
-            self.notes = (
-                f"'{self.name}' has {len(graph.outputs)} outputs, and '{self._output}' was evaluated",
-            )
+        if (count := len(graph.outputs)) > 1:
+            self.notes = (f"'{self.name}' has {count} outputs, and '{self._output}' was evaluated",)
         self.columns = self._find_columns(ratings)
         self._input = make_feature_input(
             self.name, features, self._sidecar, self._codec, columns=self.columns
@@ -78,9 +76,8 @@ class Regressor:
         ]
         if found[0].ndim == 0 and self._input.single:
             return np.stack(found)
-        if any(part.ndim == 0 for part in found):
-            return found[0]
-        return np.concatenate(found) if len({part.shape[1:] for part in found}) == 1 else found[0]
+        alike = all(part.ndim for part in found) and len({part.shape[1:] for part in found}) == 1
+        return np.concatenate(found) if alike else found[0]
 
     def _run(self, feeds: dict[str, Output]) -> Output:
         output = self._session.run(feeds, [self._output])[0]
@@ -90,23 +87,15 @@ class Regressor:
 
     def _find_columns(self, ratings: Ratings) -> tuple[str, ...]:
         """The table's columns of the features, in the model's order."""
-        names = self._sidecar.features
-        if names:
-            found = [(name, ratings.column(name)) for name in names]
-            missing = [name for name, column in found if column is None]
-            if missing:
-                raise EvaluationError(
-                    f"{ratings.name} has no column {', '.join(map(quoted, missing[:8]))}, which '{self.name}'"
-                    " reads: add it to the table"
-                )
-        else:
-            found = [(name, column) for name in USUAL if (column := ratings.column(name)) is not None]
-            if not found:
-                raise EvaluationError(
-                    f"{ratings.name} has none of the expected feature columns {list(USUAL)!r}:"
-                    " add them, or write a sidecar beside the model that names others"
-                )
-        return tuple(str(column) for _, column in found)
+        if self._sidecar.features:
+            return ratings.columns(self._sidecar.features, self.name)
+        found = tuple(column for name in USUAL if (column := ratings.column(name)) is not None)
+        if not found:
+            raise EvaluationError(
+                f"{ratings.name} has none of the expected feature columns {list(USUAL)!r}:"
+                " add them, or write a sidecar beside the model that names others"
+            )
+        return found
 
     def _find_codec_columns(self, ratings: Ratings) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """The columns of numbers and of texts that a codec-aware model reads besides."""

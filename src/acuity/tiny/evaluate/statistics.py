@@ -36,46 +36,20 @@ class ModelFigures:
 
 
 def figures_of(predicted: Vector, target: Vector) -> ModelFigures:
-    """The figures of predictions against their targets, two of each at least."""
-    varied = not is_constant(predicted) and not is_constant(target)
-    return ModelFigures(
-        len(target),
-        pearson(predicted, target) if varied else None,
-        spearman(predicted, target) if varied else None,
-        kendall(predicted, target) if varied else None,
-        rmse(predicted, target),
-    )
+    """The figures of predictions against their targets, two of each at least; KROCC is tau-b, for ties."""
+    from scipy.stats import kendalltau, pearsonr, spearmanr
+
+    rmse = float(np.sqrt(np.mean((predicted - target) ** 2)))
+    if is_constant(predicted) or is_constant(target):
+        return ModelFigures(len(target), None, None, None, rmse)
+    plcc, srocc, krocc = (float(of(predicted, target).statistic) for of in (pearsonr, spearmanr, kendalltau))
+    return ModelFigures(len(target), round(plcc, _DIGITS), round(srocc, _DIGITS), krocc, rmse)
 
 
 def is_constant(values: Vector) -> bool:
     """Whether all values are the same, but for rounding."""
     spread = float(values.max()) - float(values.min())
     return spread <= _SAME * float(np.abs(values).max())
-
-
-def pearson(x: Vector, y: Vector) -> float:
-    """Pearson's correlation of values that vary."""
-    from scipy.stats import pearsonr
-
-    return round(float(pearsonr(x, y).statistic), _DIGITS)
-
-
-def kendall(x: Vector, y: Vector) -> float:
-    """Kendall's tau-b, which allows for ties."""
-    from scipy.stats import kendalltau
-
-    return float(kendalltau(x, y).statistic)
-
-
-def spearman(x: Vector, y: Vector) -> float:
-    """Pearson's correlation of the ranks, of which equal values share the mean."""
-    from scipy.stats import spearmanr
-
-    return round(float(spearmanr(x, y).statistic), _DIGITS)
-
-
-def rmse(x: Vector, y: Vector) -> float:
-    return float(np.sqrt(np.mean((x - y) ** 2)))
 
 
 FUNCTION: Final = "monotonic third-order polynomial"
@@ -101,12 +75,14 @@ def mapped_figures(predicted: Vector, target: Vector, margins: Vector | None) ->
     """
     if not FEWEST <= len(target) <= _MOST or is_constant(predicted):
         return None
+    from scipy.stats import pearsonr
+
     fitted = monotonic_cubic(predicted, target)
     errors = np.abs(fitted - target)
     varied = not is_constant(fitted) and not is_constant(target)
     return Mapped(
         FUNCTION,
-        pearson(fitted, target) if varied else None,
+        round(float(pearsonr(fitted, target).statistic), _DIGITS) if varied else None,
         float(np.sqrt((errors**2).sum() / (len(target) - _FREEDOM))),
         None if margins is None else float(np.mean(errors > margins)),
     )

@@ -42,7 +42,7 @@ class Aligner:
 
     def __init__(self) -> None:
         self._history = History()
-        self._drift = Drift()
+        self.drift = Drift()
         self._new: tuple[list[Signature], list[Signature]] = ([], [])  # pairs to be looked at together
         self._next = 0  # the frame to be looked at when those that follow it within reach are there
         self._frozen: int | None = None  # the first frame of a stretch that may be frozen
@@ -50,9 +50,7 @@ class Aligner:
         self._name_at = 0  # frames after which the alarm is named
         self._look_at = 0  # frame of the next closer look
         self._patience = _PATIENCE
-        self.unlike: list[
-            tuple[int, int]
-        ] = []  # pairs that show different things: first and last of stretches
+        self.unlike: list[tuple[int, int]] = []  # first and last pair of stretches that show different things
         self._unlike = 0  # windows in a row with other content
         self._other: int | None = None
 
@@ -65,20 +63,10 @@ class Aligner:
     def pairs(self) -> int:
         return self._history.track.end + len(self._new[0])
 
-    @property
-    def recent(self) -> tuple[list[Signature], list[Signature]]:
-        """The signatures of the last pairs, reference and distorted."""
-        return self._drift.recent
-
-    @property
-    def sharpness(self) -> float:
-        """By how much a lag of one frame enlarges the error of all pairs; a small share hides that lag."""
-        return self._drift.sharpness
-
     def add(self, ref: Signature, dis: Signature) -> Misalignment | None:
         self._new[0].append(coarse(ref))
         self._new[1].append(coarse(dis))
-        drift = self._drift.add(ref, dis)
+        drift = self.drift.add(ref, dis)
         found = self._take() if len(self._new[0]) == _AT_ONCE else None
         if found is not None:
             return self._believed(found)
@@ -100,23 +88,22 @@ class Aligner:
         """The finding after the last pair; `ref` or `dis` are frames that one video has beyond it."""
         if self._new[0] and (found := self._take()) is not None:
             return found
-        if (found := self._look_on(self._history.track.end)) is not None:
+        over = self._history.track.end
+        if (found := self._look_on(over) or self._thawed(over)) is not None:
             return found
-        if (found := self._thawed(self._history.track.end)) is not None:
-            return found
-        if self._history.track.end % WINDOW:
+        if over % WINDOW:
             self._look_far()
         ref = list(islice(ref, FAR))
         self._look_beyond(ref, dis)
         found = self._named(over=True)
-        return self._drift.end(ref) if found is None else self._believed(found)
+        return self.drift.end(ref) if found is None else self._believed(found)
 
     def _believed(self, finding: Misalignment) -> Misalignment | None:
         """The finding with its lag refined; None for a lag that comes of coding little detail."""
-        if -2 <= finding.lag < 0 and self._drift.sharpness < _LAGGING:
+        if -2 <= finding.lag < 0 and self.drift.sharpness < _LAGGING:
             self._alarm = ()
             return None
-        return self._drift.refined(finding)
+        return self.drift.refined(finding)
 
     def _note_unlike(self, first: int, unlike: NDArray[np.bool_]) -> None:
         for pair in (first + np.flatnonzero(unlike)).tolist():
@@ -225,21 +212,15 @@ class Aligner:
             self._alarm, self._name_at = matches, self._history.track.end + _SETTLE
 
     def _named(self, *, over: bool) -> Misalignment | None:
-        history = self._history
+        history, end = self._history, self._history.track.end
         if self._alarm:
-            return (
-                faults.located(history, self._alarm) if over or history.track.end >= self._name_at else None
-            )
+            return faults.located(history, self._alarm) if over or end >= self._name_at else None
         if self._other is not None:
             # Meanwhile it may turn out to be the same content, a few seconds apart.
-            if over or history.track.end >= self._other + FAR + WINDOW:
-                return faults.paced(history) or Misalignment(
-                    "other", self._other, 0, history.track.end - self._other
-                )
-            return None
-        if history.track.end in _PACE_LOOKS or (over and history.track.end >= 16):
-            return faults.paced(history)
-        return None
+            late = over or end >= self._other + FAR + WINDOW
+            other = Misalignment("other", self._other, 0, end - self._other)
+            return faults.paced(history) or other if late else None
+        return faults.paced(history) if end in _PACE_LOOKS or (over and end >= 16) else None
 
 
 def _slide(frames: NDArray[np.float32], others: NDArray[np.float32]) -> NDArray[np.float64]:

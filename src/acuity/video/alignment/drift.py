@@ -55,21 +55,10 @@ _LAGS: Final = np.array([-2, -1, 1, 2, 3, 4])
 # Encoders that code little show earlier frames for a while, never later ones: so a frame must gain this much
 # by a lag behind.
 _BEHIND: Final = 0.25
-_SURE: Final = (
-    4.0  # the least gain of a detour that has ended; encodes of the right frames reach half of that
-)
+_SURE: Final = 4.0  # the least gain of a detour that has ended; encodes of the right frames reach half of it
 _LIKELY: Final = 2.5  # the same for the largest detour, when no more frames come
 _STILL: Final = 4  # the least number of frames that repeat the one before them; encoders repeat fewer
 _STANDS: Final = 1.0  # the least gain of each such frame but the first by the frame that it repeats
-
-
-class _Run(NamedTuple):
-    """Frames in a row that gain by one lag."""
-
-    gain: float
-    lag: int
-    first: int
-    end: int
 
 
 class Detours:
@@ -85,7 +74,7 @@ class Detours:
         self._reach = reach
         self._sums = np.zeros(len(_LAGS))  # what the frames up to the last one gain, by lag, at least 0
         self._firsts = np.zeros(len(_LAGS), np.intp)  # the frame at which each of these sums begins
-        self._best = _Run(0.0, 0, 0, 0)
+        self._gain, self._best = 0.0, Misalignment("detour", 0, 0, 0)  # the largest detour, and what it gains
         self._last = np.zeros((0, 2 * reach + 1))  # gains of the last frames
         self._still = self._longest = (0, 0)  # the first and the end of the last freeze, and of the longest
 
@@ -94,14 +83,13 @@ class Detours:
         gain = np.minimum(_gains(np.maximum(error - smooth, 0.0), self._reach), _gains(error, self._reach))
         self._watch_stills(first, gain)
         self._follow(first, gain)
-        best = self._best
-        over = best.gain >= _SURE and float(self._sums.max()) < 1.0
-        return _detour(best) if over else None
+        over = self._gain >= _SURE and float(self._sums.max()) < 1.0
+        return self._best if over else None
 
     def end(self) -> Misalignment | None:
         """The largest detour or the longest freeze, once there are no more frames."""
-        if self._best.gain >= _LIKELY:
-            return _detour(self._best)
+        if self._gain >= _LIKELY:
+            return self._best
         first, end = self._longest
         return Misalignment("frozen", first, 0, end - first) if end > first else None
 
@@ -114,9 +102,9 @@ class Detours:
             self._firsts[self._sums <= 0.0] = frame
             self._sums = np.maximum(self._sums + row, 0.0)
             which = int(self._sums.argmax())
-            if self._sums[which] > self._best.gain:
-                gained, lag = float(self._sums[which]), int(_LAGS[which])
-                self._best = _Run(gained, lag, int(self._firsts[which]), frame + 1)
+            if self._sums[which] > self._gain:
+                self._gain, start = float(self._sums[which]), int(self._firsts[which])
+                self._best = Misalignment("detour", start, int(_LAGS[which]), frame + 1 - start)
 
     def _watch_stills(self, first: int, gain: Sums) -> None:
         """Look for freezes: frames that all show the frame before the first of them, and so have no lag."""
@@ -129,10 +117,6 @@ class Detours:
             self._still = (self._still[0] if begin <= self._still[1] else begin, end)
             self._longest = max(self._longest, self._still, key=lambda still: still[1] - still[0])
             gain[max(begin - first, 0) : max(end - first, 0)] = 0.0
-
-
-def _detour(run: _Run) -> Misalignment:
-    return Misalignment("detour", run.first, run.lag, run.end - run.first)
 
 
 def _gains(error: Sums, reach: int) -> Sums:
@@ -166,16 +150,12 @@ class Drift:
         self._first = 0  # the oldest pair that is kept
         self._ref: list[Signature] = []
         self._dis: list[Signature] = []
+        self.recent = self._ref, self._dis  # the signatures that are kept
         self._coarse: tuple[list[Signature], list[Signature]] = ([], [])
         self._summed = 0  # pairs whose errors are in the windows
         self._windows: list[Sums] = []  # sums from the first pair to the end of each window
         self._counts: list[int] = []
         self._detours = Detours(REACH)
-
-    @property
-    def recent(self) -> tuple[list[Signature], list[Signature]]:
-        """The signatures that are kept, reference and distorted."""
-        return self._ref, self._dis
 
     @property
     def sharpness(self) -> float:
@@ -187,12 +167,17 @@ class Drift:
 
     def add(self, ref: Signature, dis: Signature) -> Misalignment | None:
         """Take in a pair."""
-        self._take(ref, dis)
+        signatures = ref, dis, coarse(ref), coarse(dis)
+        for kept, signature in zip((*self.recent, *self._coarse), signatures, strict=True):
+            kept.append(signature)
         if self._first + len(self._dis) < self._summed + WINDOW + REACH:
             return None
         found = self._look()
         if len(self._dis) > _KEPT + WINDOW:
-            self._forget(len(self._dis) - _KEPT)
+            count = len(self._dis) - _KEPT
+            for kept in (*self.recent, *self._coarse):
+                del kept[:count]
+            self._first += count
         return found
 
     def end(self, rest: Iterable[Signature] = ()) -> Misalignment | None:
@@ -203,27 +188,13 @@ class Drift:
         found = self._look() if len(self._dis) > REACH else None
         return self._detours.end() if found is None else found
 
-    def _take(self, ref: Signature, dis: Signature) -> None:
-        self._ref.append(ref)
-        self._dis.append(dis)
-        self._coarse[0].append(coarse(ref))
-        self._coarse[1].append(coarse(dis))
-
-    def _forget(self, count: int) -> None:
-        for kept in (self._ref, self._dis, *self._coarse):
-            del kept[:count]
-        self._first += count
-
     def _look(self) -> Misalignment | None:
         """Add up the errors of a window, and look at the stretches that end with it."""
         start = max(self._summed, REACH) - self._first
         end = min(len(self._dis), len(self._ref) - REACH, start + WINDOW)
         if end <= start:
             return None
-        bands = [
-            errors(dis[start:end], ref[start - REACH : end + REACH], 2 * REACH + 1)
-            for ref, dis in ((self._ref, self._dis), self._coarse)
-        ]
+        bands = self._errors(start, end, 0, REACH)
         sums = np.array([band.sum(axis=0) for band in bands])
         sums[0] = np.maximum(sums[0] - sums[1], 0.0)
         before = self._windows[-1] if self._windows else np.zeros_like(sums)
@@ -274,21 +245,24 @@ class Drift:
         if finding.kind not in ("shift", "lost", "doubled"):
             return finding
         start = max(finding.frame + max(-finding.lag, 0) - self._first, 0) + _NEAR
-        first = start + finding.lag - _NEAR  # of the reference
-        if first < 0:
-            start, first = start - first, 0
+        start = max(start, _NEAR - finding.lag)  # where there are frames of the reference
         end = min(len(self._dis), len(self._ref) - finding.lag - _NEAR)
         if end - start < _FEWEST:
             return finding
-        sums = np.zeros((2, 2 * _NEAR + 1))
-        for band, (ref, dis) in enumerate(((self._ref, self._dis), self._coarse)):
-            sums[band] = errors(dis[start:end], ref[first : end + finding.lag + _NEAR], 2 * _NEAR + 1).mean(0)
+        sums = np.array([band.mean(axis=0) for band in self._errors(start, end, finding.lag, _NEAR)])
         sums[0] = np.maximum(sums[0] - sums[1], 0.0)
         lag = self._lag(sums, end - start)
         more = round(lag) if abs(lag) >= _APART else 0
         if not more or finding.lag + more == 0:
             return finding
         return replace(finding, lag=finding.lag + more)
+
+    def _errors(self, start: int, end: int, lag: int, reach: int) -> list[Sums]:
+        """The errors of a stretch of frames at lags around this one, in their detail and in coarse cells."""
+        return [
+            errors(dis[start:end], ref[start + lag - reach : end + lag + reach], 2 * reach + 1)
+            for ref, dis in (self.recent, self._coarse)
+        ]
 
     def _lag(self, error: Sums, frames: int) -> float:
         """The lag of a stretch of so many frames, 0 if it can't be told."""

@@ -54,13 +54,8 @@ class Transformation(NamedTuple):
 
     def __str__(self) -> str:
         """In words: 'mirrored left-right', 'zoomed by 2 %, shifted by 2 pixels to the right'."""
-        parts = (
-            self.flip,
-            _zoomed(self.zoom_x, self.zoom_y),
-            _turned(self.degrees),
-            _shifted(self.dx, self.dy),
-        )
-        return ", ".join(part for part in parts if part)
+        zoomed, shifted = _zoomed(self.zoom_x, self.zoom_y), _shifted(self.dx, self.dy)
+        return ", ".join(filter(None, (self.flip, zoomed, _turned(self.degrees), shifted)))
 
 
 def transformation(ref: NDArray[Any], dis: NDArray[Any], least: float = LEAST_GAIN) -> Transformation | None:
@@ -84,7 +79,7 @@ def transformation(ref: NDArray[Any], dis: NDArray[Any], least: float = LEAST_GA
     for one, other in zip(flipped[-2::-1], others[-2::-1], strict=True):
         motion = _Fit(one, other).refined(motion * (2, 2, 1, 1, 1)).motion
     fit, unmoved = _Fit(flipped[0], others[0]), _Fit(refs[0], others[0])
-    seen = fit.seen(motion)
+    _, seen = fit.warped(motion)
     gain = unmoved.error(_UNMOVED, seen) / fit.error(motion, seen)
     scale = dis.shape[1] // others[0].shape[1]  # of pictures that were halved
     move = fit.corner(motion) * scale
@@ -119,9 +114,7 @@ class _Fit:
         slope_x = (dis[1:-1:step, 2::step] - dis[1:-1:step, :-2:step]).ravel() / 2
         slope_y = (dis[2::step, 1:-1:step] - dis[:-2:step, 1:-1:step]).ravel() / 2
         turn = slope_y * self._x - slope_x * self._y
-        ones = np.ones_like(
-            turn
-        )  # twice: contrast, which is known when the reference is warped, and brightness
+        ones = np.ones_like(turn)  # twice: contrast, known when the reference is warped, and brightness
         self._known = np.stack((slope_x, slope_y, slope_x * self._x, slope_y * self._y, turn, ones, ones))
 
     def searched(self) -> _Found:
@@ -132,7 +125,7 @@ class _Fit:
     def refined(self, motion: Motion) -> _Found:
         """The motion after some rounds of least squares, which also fit brightness and contrast."""
         for _ in range(_ROUNDS):
-            warped, seen = self._warped(motion)
+            warped, seen = self.warped(motion)
             if np.count_nonzero(seen) < _LEAST_SEEN * seen.size:
                 break
             self._known[5] = warped
@@ -151,13 +144,9 @@ class _Fit:
         x, y = self.half
         return max(dx + stretch_x * x + turn * y, dy + stretch_y * y + turn * x)
 
-    def seen(self, motion: Motion) -> NDArray[np.bool_]:
-        """Which points lie in both pictures."""
-        return self._warped(motion)[1]
-
     def error(self, motion: Motion, seen: NDArray[np.bool_] | None = None) -> float:
         """The mean square that is left of the points seen, with the best brightness and contrast."""
-        warped, inside = self._warped(motion)
+        warped, inside = self.warped(motion)
         seen = inside if seen is None else seen
         if seen.mean() < _LEAST_SEEN or np.abs(motion[2:]).max() > _MOST_STRETCH:
             return float("inf")
@@ -168,7 +157,7 @@ class _Fit:
         left = power - common * common / max(_product(one, one), 1e-9)
         return (max(left, 0.0) + _FLOOR * power) / int(seen.size) + 1e-9
 
-    def _warped(self, motion: Motion) -> tuple[Plane, NDArray[np.bool_]]:
+    def warped(self, motion: Motion) -> tuple[Plane, NDArray[np.bool_]]:
         """The reference at the points that the motion leads to, and which of them are in it."""
         dx, dy, stretch_x, stretch_y, turn = (np.float32(value) for value in motion)
         x = self._x * (1 + stretch_x) - self._y * turn + (dx + np.float32(self.half[0]))

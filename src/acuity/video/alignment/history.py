@@ -8,18 +8,16 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from acuity.video.alignment.matching import FLOOR, MOST, Figures
+
 Rows = NDArray[np.intp]
-Figures = NDArray[np.float64]
 
 KEPT: Final = 200  # pairs that are remembered at least
 REACH: Final = 8  # frames that the videos may be apart to be noticed at once
 _TRACED: Final = 100  # frames of the path that are remembered
-# Variance of a cell, in squared 8-bit steps, that rounding and the encoder's finest noise make.
-FLOOR: Final = 0.05
 # Costs of a path through frames that match, in units of evidence. Errors of neighbouring cells and frames are
 # alike, so that the evidence of a frame counts a fortieth of what independent errors would be worth.
 _ALIKE: Final = 40.0
-_MOST: Final = 20.0  # the greatest cost of one frame
 JUMP: Final = 8.0  # the cost of a step from one lag to another
 _FEWEST: Final = 8  # moving frames that can prove anything
 _STEADY: Final = 24  # moving frames that prove it where each of them says little
@@ -69,7 +67,7 @@ class History:
         from acuity import _native
 
         self.track = _native.Track(
-            kept=KEPT, reach=REACH, traced=_TRACED, floor=FLOOR, alike=_ALIKE, most=_MOST, jump=JUMP
+            kept=KEPT, reach=REACH, traced=_TRACED, floor=FLOOR, alike=_ALIKE, most=MOST, jump=JUMP
         )
 
     def ref(self, start: int, end: int) -> NDArray[np.float32]:
@@ -115,9 +113,8 @@ class History:
         along = np.einsum("ij,ij->i", off, way)
         rest = shown - matched
         variance = float(np.square(matched - matched.mean(axis=1, keepdims=True)).sum()) + self.floor
-        gain = (np.einsum("ij,ij->i", off, off) + self.floor) / (
-            np.einsum("ij,ij->i", rest, rest) + self.floor
-        )
+        power, left = np.einsum("ij,ij->i", off, off), np.einsum("ij,ij->i", rest, rest)
+        gain = (power + self.floor) / (left + self.floor)
         # The change that the other frames would have made, from one match to the next.
         follows = np.r_[False, np.diff(dis) == 1]
         before = np.where(follows, np.r_[0, other[:-1]], other - 1)

@@ -52,6 +52,9 @@ _FOREIGN: Final = 20.0
 _FOREIGN_ERROR: Final = 200.0
 
 
+Places = NDArray[np.intp]  # frames of the reference
+
+
 @dataclass(slots=True)
 class Frames:
     """Signatures of frames in a row, with their presentation times; the first has the number `first`."""
@@ -87,7 +90,7 @@ class Costs(NamedTuple):
 class _Step(NamedTuple):
     """The last step of the best paths to a frame of the distorted video, by frame of the reference."""
 
-    origin: NDArray[np.intp]  # of a match: the place matched before it
+    origin: Places  # of a match: the place matched before it
     after_extra: NDArray[np.bool_]  # whether the frame before was left out, after a match with that place
     first_extra: NDArray[np.bool_]  # of a frame that is left out: whether the frame before it was matched
 
@@ -96,11 +99,11 @@ def best_path(
     cost: Figures,
     costs: Costs,
     first: Sequence[int] = (0,),
-    steps: Sequence[NDArray[np.intp]] | None = None,
+    steps: Sequence[Places] | None = None,
     foreign: NDArray[np.bool_] | None = None,
     *,
     ends: bool,
-) -> tuple[NDArray[np.intp], float]:
+) -> tuple[Places, float]:
     """For each frame the frame of the reference that it shows, or -1 if it is one too many; and the cost.
 
     The first frame may show one of `first` at no cost; `steps` are those of expected_steps(), None: each by
@@ -131,7 +134,7 @@ def _sweep(
     cost: Figures,
     costs: Costs,
     first: Sequence[int],
-    steps: Sequence[NDArray[np.intp]] | None,
+    steps: Sequence[Places] | None,
     foreign: NDArray[np.bool_] | None,
 ) -> tuple[Figures, Figures, list[_Step]]:
     """The cost of the best path that matches each frame with each place, that of one which leaves the last
@@ -177,7 +180,7 @@ def _sweep(
     return all_matched, left_out, taken
 
 
-def _traced(matched: Figures, left_out: Figures, taken: Sequence[_Step]) -> tuple[NDArray[np.intp], float]:
+def _traced(matched: Figures, left_out: Figures, taken: Sequence[_Step]) -> tuple[Places, float]:
     """The path that costs least, from its end to its start, and what it costs."""
     total = float(min(left_out.min(), matched.min()))
     skipped = bool(left_out.min() < matched.min())
@@ -265,9 +268,8 @@ class Solver:
             self.by_pictures = by_times is None
             path = path if by_times is None else by_times
         self.hides = straight and self.by_pictures
-        regular = min(
-            (Regular.of(cost, error, rule) for rule in self._rules), key=lambda by: by.cost, default=None
-        )
+        by_rules = [Regular.of(cost, error, rule) for rule in self._rules]
+        regular = min(by_rules, key=lambda by: by.cost, default=None)
         self.foreign = self.foreign or bool(foreign.any())
         self.straight = self.straight and self._is_straight(error)
         if regular is not None and not (regular.often if hidden else regular.cost < _RULE * total):
@@ -293,7 +295,7 @@ class Solver:
         self.dis.drop(decided)
         self._first = (self._next_place(),)
 
-    def _expects_faults(self, path: NDArray[np.intp]) -> bool:
+    def _expects_faults(self, path: Places) -> bool:
         """Whether frames are missing or doubled in this block, or in another one."""
         lags = (path - np.arange(len(path)))[path >= 0]
         return self._costs.lost != self._costs.extra or bool((lags != lags[:1]).any())
@@ -304,9 +306,7 @@ class Solver:
         path[(path < 0) | (path >= error.shape[1])] = -1
         return not contradicted(error, path)
 
-    def _by_times(
-        self, error: Figures, cost: Figures, total: float, *, hidden: bool
-    ) -> NDArray[np.intp] | None:
+    def _by_times(self, error: Figures, cost: Figures, total: float, *, hidden: bool) -> Places | None:
         """The path by presentation times; None if the pictures contradict it."""
         dis, ref = self._before
         mine, its = self.dis.times, self.ref.times

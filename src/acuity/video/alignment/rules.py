@@ -107,7 +107,5 @@ class Regular(NamedTuple):
                 doubt = max(doubt, points)
         again = np.r_[False, path[1:] == path[:-1]]
         path = np.where((path <= last) & ~again, path, -1)
-        short = max(ref, dis) <= _HIDDEN_PERIOD
-        return cls(
-            path, float(mine.sum()), doubt, short and len(cost) * abs(ref - dis) >= _HIDDEN_TIMES * dis
-        )
+        often = max(ref, dis) <= _HIDDEN_PERIOD and len(cost) * abs(ref - dis) >= _HIDDEN_TIMES * dis
+        return cls(path, float(mine.sum()), doubt, often)

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from acuity.errors import PairingError, Remedy, to_set
 from acuity.video.alignment.aligner import Aligner
-from acuity.video.alignment.faults import Misalignment
+from acuity.video.alignment.faults import Kind, Misalignment
 from acuity.video.alignment.geometry import Transformation
 from acuity.video.alignment.path import Solver
 from acuity.video.notes import Note, warning
@@ -23,40 +23,39 @@ _SHORT: Final = ("detour", "frozen")  # faults that the frames after them don't 
 _SHOWN: Final = 8  # frames that a sentence lists as evidence
 _MOST_AWAY: Final = 0.8  # longest detour, as a share of the pairs; moved pictures look like a longer one
 
+_SAID: Final[dict[Kind, str]] = {
+    "shift": "{dis} is {apart} {ref} from frame {pair} on {matches}",
+    "lost": "{dis} lost {count} at frame {pair} and is {apart} {ref} from there on {matches}",
+    "doubled": "{dis} shows {again} at frame {pair} and is {apart} {ref} from there on {matches}",
+    "detour": "{dis} is {apart} {ref} from frame {pair} to {end} {matches}",
+    "swapped": "{dis} shows frames {pair} and {next} of {ref} in the other order",
+    "frozen": "{dis} stands still from frame {pair} to {end} while {ref} moves on",
+    "twice": "{dis} shows every frame of {ref} twice (frames 2n and 2n+1 both match frame n)",
+    "half": "{dis} has only every second frame of {ref} (frame n matches frame 2n)",
+    "reversed": "{dis} shows the frames of {ref} backwards (frame n matches frame {frames} - n)",
+    "other": "{dis} shows other content than {ref} from frame {pair} on (they have nothing in common)",
+}
+
 Sentence = tuple[str | Remedy, ...]
 
 
 def statement(finding: Misalignment, plan: PairPlan, pair: int) -> str:
     """The sentence about a finding, with the evidence; `pair` is the pair of its first frame."""
-    ref, dis, lag = plan.ref.name, plan.dis.name, finding.lag
-    first = max(pair, -lag)
+    lag, first = finding.lag, max(pair, -finding.lag)
     last = first + min(finding.frames, _SHOWN) - 1
-    matches = f"(frames {first} to {last} match frames {first + lag} to {last + lag} far better)"
-    apart = f"{frames_in_words(abs(lag))} {'ahead of' if lag > 0 else 'behind'}"
-    match finding.kind:
-        case "shift":
-            return f"{dis} is {apart} {ref} from frame {pair} on {matches}"
-        case "lost":
-            lost = frames_in_words(lag)
-            return f"{dis} lost {lost} at frame {pair} and is {apart} {ref} from there on {matches}"
-        case "doubled":
-            doubled = f"shows {frames_in_words(-lag)} too many" if lag < -1 else "shows a frame twice"
-            return f"{dis} {doubled} at frame {pair} and is {apart} {ref} from there on {matches}"
-        case "detour":
-            return f"{dis} is {apart} {ref} from frame {pair} to {pair + finding.frames - 1} {matches}"
-        case "swapped":
-            return f"{dis} shows frames {pair} and {pair + 1} of {ref} in the other order"
-        case "frozen":
-            end = pair + finding.frames - 1
-            return f"{dis} stands still from frame {pair} to {end} while {ref} moves on"
-        case "twice":
-            return f"{dis} shows every frame of {ref} twice (frames 2n and 2n+1 both match frame n)"
-        case "half":
-            return f"{dis} has only every second frame of {ref} (frame n matches frame 2n)"
-        case "reversed":
-            return f"{dis} shows the frames of {ref} backwards (frame n matches frame {finding.frames} - n)"
-        case "other":
-            return f"{dis} shows other content than {ref} from frame {pair} on (they have nothing in common)"
+    count = frames_in_words(abs(lag))
+    return _SAID[finding.kind].format(
+        ref=plan.ref.name,
+        dis=plan.dis.name,
+        pair=pair,
+        next=pair + 1,
+        end=pair + finding.frames - 1,
+        frames=finding.frames,
+        count=count,
+        again=f"{count} too many" if lag < -1 else "a frame twice",
+        apart=f"{count} {'ahead of' if lag > 0 else 'behind'}",
+        matches=f"(frames {first} to {last} match frames {first + lag} to {last + lag} far better)",
+    )
 
 
 def frames_in_words(count: int) -> str:
@@ -95,17 +94,12 @@ def _refusal(
     bars: bool,
 ) -> Sentence:
     said = statement(finding, plan, finding.frame)
+    auto, off = to_set("align", "auto"), to_set("align", "off")
     if perhaps is not None:
         said += f", unless its pictures are {perhaps}"
     if bars and finding.kind == "other":
         said += ", and one of them has black bars"
-        return (
-            f"{said}: pass ",
-            to_set("crop", "auto"),
-            " to compare them without, or ",
-            to_set("align", "off"),
-        )
-    auto, off = to_set("align", "auto"), to_set("align", "off")
+        return f"{said}: pass ", to_set("crop", "auto"), " to compare them without, or ", off
     if finding.kind == "shift":
         return f"{said}: pass ", _other_skip(finding.lag, plan, skips), ", or ", auto
     if finding.kind in ("lost", "doubled", "detour", "twice", "half"):
@@ -135,6 +129,12 @@ def other_pictures(aligner: Aligner, plan: PairPlan) -> str:
     return f"{text}: they are compared all the same"
 
 
+def transformed(found: Transformation, plan: PairPlan) -> PairingError:
+    """The refusal of pictures that were moved, zoomed, turned or flipped."""
+    said = f"{plan.dis.name} shows the pictures of {plan.ref.name} {found}: undo that first, or pass "
+    return PairingError(said, to_set("align", "off"), " to compare them all the same")
+
+
 def brightness_notes(brightness: Brightness, plan: PairPlan) -> Iterator[Note]:
     """The warning that one video is brighter than the other, if it is clearly."""
     if (how := brightness.difference()) is not None:
@@ -155,7 +155,7 @@ class Watch:
         notes: list[Note],
         *,
         refuse: bool,
-        bars: Callable[[], bool] = lambda: False,  # whether one of the videos has black bars
+        bars: Callable[[], bool],  # whether one of the videos has black bars
     ) -> None:
         self._bars = bars
         self._plan = plan
@@ -210,20 +210,20 @@ class Watch:
     def _tell(self, finding: Misalignment | None) -> None:
         if finding is None or self._aligner is None:
             return
-        aligner, self._aligner, lag = self._aligner, None, finding.lag
+        recent, self._aligner, lag = self._aligner.drift.recent, None, finding.lag
         if self.scored is not None and finding.frame >= self.scored:
             return
         if finding.kind in ("shift", "lost", "doubled", "detour", "other"):
-            found = moved(*self._likeness.recent, lag, least=LIKELY) or moved(*aligner.recent, lag)
+            found = moved(*self._likeness.recent, lag, least=LIKELY) or moved(*recent, lag)
             if found is not None:
                 self._tell_transformed(found)
                 return
-            if lag and (how := relit(*aligner.recent, lag)) is not None:
+            if lag and (how := relit(*recent, lag)) is not None:
                 text = f"beside {self._plan.ref.name}, {self._plan.dis.name} has {how}"
                 self._notes.append(warning("brightness", f"{text}: models count that more or less"))
                 return
         if self._refuse:
-            perhaps = (zoomed(*self._likeness.recent, lag) or zoomed(*aligner.recent, lag)) if lag else None
+            perhaps = (zoomed(*self._likeness.recent, lag) or zoomed(*recent, lag)) if lag else None
             raise PairingError(*_refusal(finding, self._plan, self._skips, perhaps, bars=self._bars()))
         said = f"{statement(finding, self._plan, finding.frame)}: the scores compare different frames"
         follow = ("; pass ", to_set("align", "auto"), " to follow it") if finding.kind == "detour" else ()
@@ -232,10 +232,9 @@ class Watch:
     def _tell_transformed(self, found: Transformation) -> None:
         """Say what was done to the pictures; those that are flipped or turned are refused."""
         self._aligner = None
-        said = f"{self._plan.dis.name} shows the pictures of {self._plan.ref.name} {found}"
         if self._refuse and found.flip:
-            off = to_set("align", "off")
-            raise PairingError(f"{said}: undo that first, or pass ", off, " to compare them all the same")
+            raise transformed(found, self._plan)
+        said = f"{self._plan.dis.name} shows the pictures of {self._plan.ref.name} {found}"
         self._notes.append(warning(GEOMETRY, f"{said}: the score is that of pictures that don't coincide"))
 
 

@@ -106,8 +106,7 @@ class Clock:
         self._start = 0.0  # how much later the distorted video starts
 
     def check(self, ref: Picture, dis: Picture, index: int) -> None:
-        slack, one, other = self._plan.time_slack, self._plan.ref.name, self._plan.dis.name
-        if slack is None:
+        if (slack := self._plan.time_slack) is None:
             return
         by_time = self._plan.pair_by == "time"
         by_index = _same_frames("vfr" if by_time else "rate")
@@ -125,9 +124,9 @@ class Clock:
             self._start = dis.pts - ref.pts
             return
         if abs((dis.pts - ref.pts) - (before[1] - before[0])) > slack:
-            times, steps = self._before, (ref.pts - before[0], dis.pts - before[1])
+            steps = ref.pts - before[0], dis.pts - before[1]
             raise PairingError(
-                f"frame {index} {self._difference(one, other, times, steps)}, so frames are missing or "
+                f"frame {index} {self._difference(self._before, steps)}, so frames are missing or "
                 "doubled in one of them: pass ",
                 to_set("align", "auto"),
                 " to leave out what the other lacks, or, ",
@@ -135,10 +134,9 @@ class Clock:
                 " whatever the times say",
             )
 
-    def _difference(
-        self, one: str, other: str, times: tuple[float, float], steps: tuple[float, float]
-    ) -> str:
+    def _difference(self, times: tuple[float, float], steps: tuple[float, float]) -> str:
         """When a frame is shown in both; as steps from the frame before where the videos start apart."""
+        one, other = self._plan.ref.name, self._plan.dis.name
         if abs(self._start) < _TOGETHER:
             first, second = _apart(*times)
             if first != second:

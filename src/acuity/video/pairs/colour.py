@@ -37,9 +37,8 @@ def colour_tags(
     full_range = dis.full_range if mute and not dis.rgb else pair_range
     said = any(video.full_range is not None for video in videos)
     primaries = ref.primaries or (dis.primaries if dis.matrix in (None, pair_matrix) else None)
-    return ColourTags(
-        pair_matrix, full_range if said else None, transfer, primaries or _IMPLIED.get(str(pair_matrix))
-    )
+    primaries = primaries or _IMPLIED.get(str(pair_matrix))
+    return ColourTags(pair_matrix, full_range if said else None, transfer, primaries)
 
 
 def match_transfer(plan: PairPlan, options: PairOptions) -> None:

@@ -224,15 +224,14 @@ def _shares(side: Side, bars: tuple[int, ...]) -> list[float]:
 
 
 def _named(bars: tuple[int, ...]) -> str:
-    return ", ".join(
-        f"about {count} pixels {where}" for count, where in zip(bars, _SIDES, strict=True) if count
-    )
+    sides = zip(bars, _SIDES, strict=True)
+    return ", ".join(f"about {count} pixels {where}" for count, where in sides if count)
 
 
 def _about_range(plan: PairPlan, looks: Sequence[ContentFigures]) -> Iterator[Note]:
-    wrong = _wrong_range(plan, looks)
     lines = _lines(plan, looks)
-    shifted = lines is not None and _same_contrast(lines)  # brighter or darker, at both ends
+    shifted = lines is not None and _same_contrast(*lines)  # brighter or darker, at both ends
+    wrong = None if lines is None or shifted else _wrong_range(plan, *lines)
     # A raw or Y4M file that says nothing may be of any range, and RGB is always full.
     limited = [side.range_known and not side.info.full_range for side in plan.sides]
     shares = [
@@ -242,9 +241,8 @@ def _about_range(plan: PairPlan, looks: Sequence[ContentFigures]) -> Iterator[No
         plan.sides, plan.sides[::-1], limited, shares, shares[::-1], strict=True
     ):
         names = ("full", "limited") if side.info.full_range else ("limited", "full")
-        said = (
-            f"{side.name} is {'taken for' if side.info.full_range is None else 'tagged as'} {names[0]} range"
-        )
+        taken = "taken for" if side.info.full_range is None else "tagged as"
+        said = f"{side.name} is {taken} {names[0]} range"
         outside = f"{100 * share:.2g} % of its luma leaves 16 to 235"
         more = share > max(_TRACE, _APART * its)
         if side is wrong or (counts and more and not shifted):
@@ -255,12 +253,9 @@ def _about_range(plan: PairPlan, looks: Sequence[ContentFigures]) -> Iterator[No
             yield notes.info("range-samples", f"{said}, but {outside}, as the other video's does")
 
 
-def _wrong_range(plan: PairPlan, looks: Sequence[ContentFigures]) -> Side | None:
-    """The video whose brightness equals the other's if its own range is taken for the opposite."""
-    if (lines := _lines(plan, looks)) is None or _same_contrast(lines):
-        return None
+def _wrong_range(plan: PairPlan, one: Any, other: Any) -> Side | None:
+    """The video whose lines are as bright as the other's if its own range is taken for the opposite."""
     ref, dis = plan.sides
-    one, other = lines
     apart = _distance(one, other)
     for narrow, wide, levels in ((ref, dis, (one, other)), (dis, ref, (other, one))):
         if apart > max(_LEVELS, _BETTER * _distance((levels[0] - 16) / _SQUEEZED, levels[1])):
@@ -282,9 +277,9 @@ def _lines(plan: PairPlan, looks: Sequence[ContentFigures]) -> tuple[Any, Any] |
     return None if min(np.ptp(one), np.ptp(other)) < _CONTRAST else (one, other)
 
 
-def _same_contrast(lines: tuple[Any, Any]) -> bool:
+def _same_contrast(one: Any, other: Any) -> bool:
     """Whether the dark and the bright end differ alike: another range would bring them together or apart."""
-    return bool(_SQUEEZED**0.5 < lines[1].std() / lines[0].std() < _SQUEEZED**-0.5)
+    return bool(_SQUEEZED**0.5 < other.std() / one.std() < _SQUEEZED**-0.5)
 
 
 def _distance(one: Any, other: Any) -> float:

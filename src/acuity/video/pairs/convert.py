@@ -124,9 +124,8 @@ class Resample:
             chroma: tuple[Samples, ...] = ()
         elif picture.format.layout == "400":
             shapes = self.format.plane_shapes(picture.width, picture.height)[1:]
-            chroma = tuple(
-                np.full(shape, 1 << (self.format.depth - 1), self.format.dtype) for shape in shapes
-            )
+            grey = 1 << (self.format.depth - 1)
+            chroma = tuple(np.full(shape, grey, self.format.dtype) for shape in shapes)
         else:
             if self._fit is None:
                 full = self.full_range

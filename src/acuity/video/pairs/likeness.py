@@ -89,9 +89,8 @@ def relit(ref: Sequence[Signature], dis: Sequence[Signature], lag: int) -> str |
     )
     contrast = float(((one - one.mean()) * other).mean() / max(float(one.var()), 1e-9))
     more = float(other.mean() - contrast * one.mean())
-    left, as_is, lagging = (
-        float(np.square(other - each).mean()) for each in (contrast * one + more, one, later)
-    )
+    lit = contrast * one + more
+    left, as_is, lagging = (float(np.square(other - each).mean()) for each in (lit, one, later))
     if left > _BETTER * min(as_is, lagging):
         return None
     black = f", and its black is off by {more:+.0f} of 255 steps" if abs(more) >= 1 else ""

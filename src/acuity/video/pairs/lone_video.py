@@ -41,13 +41,9 @@ class LoneVideo(PictureSource):
         self.info_dis: VideoInfo = reader.info
         self.length: int | None = self._length()
         self.length_exact: bool = reader.info.frames_exact
+        self.rate: Fraction | None = reader.info.rate  # pictures a second
         skipped = options.skip_dis / self.rate if self.rate else None
         self.timeline = PairTimes(self.rate, skipped, variable=reader.info.variable_rate)
-
-    @property
-    def rate(self) -> Fraction | None:
-        """Pictures a second."""
-        return self.info_dis.rate
 
     @property
     def description(self) -> dict[str, Any]:
@@ -101,9 +97,8 @@ class LoneVideo(PictureSource):
     def _length(self) -> int | None:
         """The number of pictures that will come, if known; notes what the caller left out."""
         frames, skip, limit = self.info_dis.frames, self.options.skip_dis, self.options.frames
-        length = (
-            None if frames is None or (frames <= skip and not self.info_dis.frames_exact) else frames - skip
-        )
+        unknown = frames is None or (frames <= skip and not self.info_dis.frames_exact)
+        length = None if frames is None or unknown else frames - skip
         if length is not None and length <= 0:
             self.close()
             raise NoFramesError(self._nothing())

@@ -38,11 +38,8 @@ def pair_videos(ref: VideoReader, dis: VideoReader, *, options: PairOptions | No
     """
     options = options or PairOptions()
     try:
-        if (
-            ref.info.path == dis.info.path
-            and not ref.info.seekable
-            and not _gives_each_its_own(ref.info.path)
-        ):
+        once = ref.info.path == dis.info.path and not ref.info.seekable
+        if once and not _gives_each_its_own(ref.info.path):
             raise PairingError(f"both videos are to come from {ref.info.path}: pass a file for one of them")
         for video in (ref.info, dis.info):
             if options.align == "auto" and not video.seekable:
@@ -56,8 +53,7 @@ def pair_videos(ref: VideoReader, dis: VideoReader, *, options: PairOptions | No
         for reader, side in zip((ref, dis), plan.sides, strict=True):
             if isinstance(reader, BaseReader):
                 reader.prepare(chroma=side.needs_chroma, rgb=side.rgb_target)
-                converted = bool(side.steps or side.deinterlace or side.rgb_target)
-                reader.expect(converted=converted)
+                reader.expect(converted=bool(side.steps or side.deinterlace or side.rgb_target))
         plan.notes.extend(plausibility_warnings(ref.info, dis.info, cropped=plan.crop is not None))
         return Pairing(ref, dis, plan, options)
     except BaseException:
@@ -69,10 +65,9 @@ def pair_videos(ref: VideoReader, dis: VideoReader, *, options: PairOptions | No
 def _gives_each_its_own(path: str) -> bool:
     """Whether each reader gets all bytes, as with /dev/zero; the readers of a pipe share its bytes."""
     try:
-        mode = os.stat(path).st_mode
+        return stat.S_ISCHR(os.stat(path).st_mode)
     except (OSError, ValueError):
         return False
-    return stat.S_ISCHR(mode)
 
 
 class Pairing(PictureSource):
@@ -82,27 +77,26 @@ class Pairing(PictureSource):
         super().__init__((ref, dis), plan, options, plan.notes)
         self.info_ref: VideoInfo = ref.info
         self.info_dis: VideoInfo = dis.info
+        self._frame_rate = ref.info.rate or dis.info.rate
         self._looks = tuple(ContentFigures(side.info, full_range=side.read_full_range) for side in plan.sides)
         self._skips = (options.skip_ref, options.skip_dis)
         self._offset: float | None = None  # seconds that the distorted video's first picture is shown later
         self._survey: Prefetch | None = None  # with align=auto, reads both videos before the pairs
         self.decisions: list[Decision] = []  # of the survey
         self._survey_notes: list[Note] = []
-        lengths = [_pairs(side, skip) for side, skip in zip((plan.ref, plan.dis), self._skips, strict=True)]
-        self._note_lengths(lengths)
-        self._note_choice(lengths)
-        limits = [*lengths, options.frames or None]
+        self._lengths = _pairs(plan.ref, self._skips[0]), _pairs(plan.dis, self._skips[1])
+        self._note_lengths(*self._lengths)
+        self._note_choice()
+        limits = [*self._lengths, options.frames or None]
         self.length: int | None = min((n for n in limits if n is not None), default=None)
         self.length_exact: bool = all(reader.info.frames_exact for reader in self._readers)
-        rate = self.info_ref.rate or self.info_dis.rate
-        skipped = options.skip_ref / rate if rate else None
+        skipped = options.skip_ref / self._frame_rate if self._frame_rate else None
         self.timeline = PairTimes(self.rate, skipped, variable=ref.info.variable_rate)
 
     @property
     def rate(self) -> Fraction | None:
         """Pairs a second."""
-        rate = self.info_ref.rate or self.info_dis.rate
-        return rate / self._plan.ref.stride if rate else None
+        return self._frame_rate / self._plan.ref.stride if self._frame_rate else None
 
     @property
     def description(self) -> dict[str, Any]:
@@ -125,10 +119,7 @@ class Pairing(PictureSource):
             "frame_step_ref": self._plan.ref.stride,
             "frame_step_dis": self._plan.dis.stride,
             "time_offset": self._offset,
-            "alignment": {
-                "mode": self.options.align,
-                "decisions": [decision.to_dict() for decision in self.decisions],
-            },
+            "alignment": {"mode": self.options.align, "decisions": [d.to_dict() for d in self.decisions]},
             "pairs": self.pairs,
         }
 
@@ -153,8 +144,10 @@ class Pairing(PictureSource):
             while not self._enough():
                 while decisions and decisions[-1].pair == self.pairs:
                     decision = decisions.pop()
-                    _leave_out(left, decision.leave_out_ref)
-                    _leave_out(right, decision.leave_out_dis)
+                    for _ in range(decision.leave_out_ref):
+                        left.take()
+                    for _ in range(decision.leave_out_dis):
+                        right.take()
                 ref, dis = left.take(), right.take()
                 if ref is None or dis is None:
                     one_ended = (ref is None) != (dis is None) and self._survey is None  # which has told it
@@ -230,8 +223,7 @@ class Pairing(PictureSource):
         return self._survey
 
     def _look_through(self, _: int) -> None:
-        lengths = [_pairs(side, skip) for side, skip in zip(self._plan.sides, self._skips, strict=True)]
-        survey = Survey(self._plan, (lengths[0], lengths[1]))
+        survey = Survey(self._plan, self._lengths)
         readers = self._start_reading()
         try:
             survey.run(readers[0].take, readers[1].take, self.options.frames)
@@ -253,18 +245,17 @@ class Pairing(PictureSource):
             started.append(producer.start(self.options.ahead, name))
         return started
 
-    def _note_lengths(self, lengths: list[int | None]) -> None:
-        ref, dis = lengths
-        if 0 in lengths:
+    def _note_lengths(self, ref: int | None, dis: int | None) -> None:
+        if 0 in (ref, dis):
             raise NoFramesError(self._nothing())
-        if not all(reader.info.frames_exact for reader in self._readers) or ref == dis:
-            return
-        if self.options.align == "auto":  # the frames that one of them lacks may be left out of the other
+        exact = all(reader.info.frames_exact for reader in self._readers)
+        # With align=auto the frames that one of them lacks may be left out of the other.
+        if not exact or ref == dis or self.options.align == "auto":
             return
         if ref is not None and dis is not None and not 0 < self.options.frames <= min(ref, dis):
             self._ended(ref < dis, min(ref, dis))
 
-    def _note_choice(self, lengths: list[int | None]) -> None:
+    def _note_choice(self) -> None:
         """Note the frames that the caller left out."""
         skipped = [
             f"the first {_frames(count)} of '{reader.info.path}'"
@@ -274,7 +265,7 @@ class Pairing(PictureSource):
         if skipped:
             text = f"left out: {' and '.join(skipped)}; frames are numbered from there on"
             self.notes.append(info("skipped", text))
-        limit, length = self.options.frames, min((n for n in lengths if n is not None), default=None)
+        limit, length = self.options.frames, min((n for n in self._lengths if n is not None), default=None)
         few = length is not None and length < _FEW and self.options.align in ("refuse", "warn")
         why = ", too few to tell whether both videos show the same ones" if few else ""
         if limit and length is None:
@@ -300,11 +291,6 @@ class Pairing(PictureSource):
 
 def _frames(count: int) -> str:
     return "frame" if count == 1 else f"{count} frames"
-
-
-def _leave_out(prefetch: Ahead, count: int) -> None:
-    for _ in range(count):
-        prefetch.take()
 
 
 def _read_on(

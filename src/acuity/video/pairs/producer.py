@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Iterator
+from itertools import islice
 from typing import Self, TypeAlias
 
 from acuity.errors import NoFramesError
@@ -85,7 +86,7 @@ class Producer:
                 places,
                 wanted,
                 reading,
-                self._from if in_order else self.at,
+                self.next if in_order else self.at,
                 size=(side.width, side.height),
                 depth=side.format.depth,
                 in_order=in_order,
@@ -93,24 +94,12 @@ class Producer:
         except OSError:  # the system's limit of threads or descriptors
             return None
 
-    def _from(self, number: int) -> Picture | None:
-        """The picture of this number by next(), which goes on from there."""
-        if self._pictures is None:
-            self._pictures = self._open(number)
-        picture = next(self._pictures, None)
-        return None if picture is None else self._prepare(picture, number)
-
     def next(self, number: int) -> Picture | None:
-        """The next picture, which has this number; None after the last one."""
+        """The next picture, which has this number; None after the last one. The first call goes there."""
+        leave_out = self._side.stride - 1
         if self._pictures is None:
-            self._pictures = self._open()
-            leave_out = 0
-        else:
-            leave_out = self._side.stride - 1
-        for _ in range(leave_out):
-            if next(self._pictures, None) is None:
-                return None
-        picture = next(self._pictures, None)
+            self._pictures, leave_out = self._open(number), 0
+        picture = next(islice(self._pictures, leave_out, None), None)
         return None if picture is None else self._prepare(picture, number)
 
     def at(self, number: int) -> Picture | None:
@@ -135,7 +124,7 @@ class Producer:
             picture.signature = sign(picture)
         return picture
 
-    def _open(self, first: int = 0) -> Iterator[Picture]:
+    def _open(self, first: int) -> Iterator[Picture]:
         pictures = self._from_start(first)
         if self._side.deinterlace is None:
             return pictures
@@ -150,11 +139,7 @@ class Producer:
             except NoFramesError:
                 return iter(())  # as a video that can't seek: the pairing says that nothing is left
             return iter(self._reader)
-        pictures = iter(self._reader)
-        for _ in range(self._skip):
-            if next(pictures, None) is None:
-                break
-        return pictures
+        return islice(self._reader, self._skip, None)
 
 
 class PictureSource:

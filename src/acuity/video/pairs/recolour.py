@@ -90,22 +90,16 @@ def _to_yuv(matrix: str) -> NDArray[np.float64]:
     """From red, green and blue of 0 to 1 to luma of 0 to 1 and chroma of -0.5 to 0.5."""
     red, blue = WEIGHTS[matrix]
     luma = np.array((red, 1 - red - blue, blue))
-    return np.array(
-        (
-            luma,
-            (np.array((0, 0, 1)) - luma) / (2 * (1 - blue)),
-            (np.array((1, 0, 0)) - luma) / (2 * (1 - red)),
-        )
-    )
+    chroma = ((np.eye(3)[at] - luma) / (2 * (1 - weight)) for at, weight in ((2, blue), (0, red)))
+    return np.array((luma, *chroma))
 
 
 def _scale(space: ColourSpace, *, inverse: bool = False) -> NDArray[np.float64]:
     """From 0 to 1 to samples, or back."""
     unit = 1 << (space.depth - 8)
     top = (1 << space.depth) - 1
-    sizes = np.array(
-        (top, top, top) if space.full_range else (219 * unit, 224 * unit, 224 * unit), np.float64
-    )
+    limited = (219 * unit, 224 * unit, 224 * unit)
+    sizes = np.array((top, top, top) if space.full_range else limited, np.float64)
     return np.diag(1 / sizes if inverse else sizes)
 
 

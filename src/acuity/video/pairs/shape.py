@@ -71,12 +71,8 @@ def _of_distorted(plan: PairPlan, part: Rectangle) -> Rectangle:
     ref, dis = plan.sides
     if (ref.width, ref.height) == (dis.width, dis.height):
         return part
-    scaled = [
-        edge * size / whole
-        for edge, size, whole in zip(
-            part, (dis.width, dis.height) * 2, (ref.width, ref.height) * 2, strict=True
-        )
-    ]
+    sizes = zip(part, (dis.width, dis.height) * 2, (ref.width, ref.height) * 2, strict=True)
+    scaled = [edge * size / whole for edge, size, whole in sizes]
     if _same_shape(ref, dis):
         if all(edge.is_integer() for edge in scaled):
             return Rectangle(*map(int, scaled))

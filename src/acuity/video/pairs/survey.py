@@ -25,6 +25,7 @@ from acuity.video.pairs.alignment import (
     frames_in_words,
     other_pictures,
     statement,
+    transformed,
 )
 from acuity.video.pairs.likeness import Brightness, moved, zoomed
 from acuity.video.pairs.pair_plan import PairPlan
@@ -109,7 +110,9 @@ class Survey:
         if self._perhaps is not None:
             text = f"the pictures of {self._plan.dis.name} may be {self._perhaps} instead of shifted in time"
             yield warning(CODE, f"{text}: compare their edges")
-        if self._hides(_BLURRED) or (self.decisions and (self._solver.hides or self._either)):
+        blurred = self._solver.by_pictures and self._aligner.drift.sharpness < _BLURRED
+        hides = self._solver.hides or self._either
+        if (self._moves > _MOVES and blurred) or (self.decisions and hides):
             text = "a frame more or less is hard to see at this quality"
             yield warning(CODE, f"{text}: the mean score may be off by a point or two")
         elif said := self._doubts.warning(self.pairs):
@@ -124,11 +127,6 @@ class Survey:
         frames = "frame of {} is" if count == 1 else f"{count} frames of {{}} are"
         text = f"the last {frames.format(last.name)} not compared: {first.name} ended before"
         return (info if late == count else warning)("frame-count", text)
-
-    def _hides(self, sharpness: float) -> bool:
-        """Whether the videos move, and frames beside each other are less apart than this."""
-        moves = self._moves > _MOVES and self._solver.by_pictures
-        return moves and self._aligner.sharpness < sharpness
 
     def run(self, ref: Take, dis: Take, most: int) -> None:
         """Decide on frames; PairingError where leaving some out doesn't help. `most` pairs are read, 0: all.
@@ -235,11 +233,8 @@ class Survey:
             end = first + instead + repeats - 1
             shown = f"from frame {first} to {end}" if end > first else f"at frame {first}"
             ref_name, dis_name = self._plan.ref.name, self._plan.dis.name
-            said = (
-                f"{dis_name} stands still {shown} while {ref_name} moves on"
-                if still
-                else f"{dis_name} shows other pictures than {ref_name} {shown}"
-            )
+            said = f"{dis_name} shows other pictures than {ref_name} {shown}"
+            said = f"{dis_name} stands still {shown} while {ref_name} moves on" if still else said
             done = Decision(self.pairs - repeats, "frozen" if still else "other", statement=said)
             self.decisions.append(done)
             if not still and instead >= _SHOWN:
@@ -276,16 +271,8 @@ class Survey:
         lag = first.ref - first.dis
         sides = [[signatures[n] for n in sorted(signatures)] for signatures in known]
         if lag and (found := moved(sides[0], sides[1], lag)) is not None:
-            self._refuse_moved(found)
+            raise transformed(found, self._plan)
         self._perhaps = zoomed(sides[0], sides[1], lag) if lag else None
-
-    def _refuse_moved(self, found: Transformation) -> None:
-        said = f"{self._plan.dis.name} shows the pictures of {self._plan.ref.name} {found}"
-        raise PairingError(
-            f"{said}: undo that first, or pass ",
-            to_set("align", "off"),
-            " to compare them all the same",
-        )
 
     def _add(self, ref: Signature, dis: Signature) -> None:
         """Take in a pair, and try it as those of other runs are."""
@@ -302,22 +289,20 @@ class Survey:
         pair = self._began + finding.frame
         pair += sum(count for at, count in self._passed if self._began <= at <= pair)
         said = statement(finding, self._plan, pair)
-        if finding.kind != "frozen" and (found := moved(*self._aligner.recent, finding.lag)) is not None:
-            self._refuse_moved(found)
         if finding.kind == "frozen":
             self.decisions.append(Decision(pair, "frozen", statement=said))
             self.decisions.sort(key=lambda decision: decision.pair)
             return
+        if (found := moved(*self._aligner.drift.recent, finding.lag)) is not None:
+            raise transformed(found, self._plan)
         if finding.kind == "detour" and 2 * finding.frames < self.pairs:
             self._detours.append(said)
             return
         left = sum(decision.leave_out_ref + decision.leave_out_dis for decision in self.decisions)
-        why = (
-            f"{said}, also after {frames_in_words(left)} were left out"
-            if left and finding.kind != "other"
-            else f"{said}, which cannot be put right by leaving out frames"
-        )
-        raise PairingError(f"{why}: pass ", to_set("align", "off"), " to compare them all the same")
+        told = left and finding.kind != "other"
+        also = f"also after {frames_in_words(left)} were left out"
+        why = also if told else "which cannot be put right by leaving out frames"
+        raise PairingError(f"{said}, {why}: pass ", to_set("align", "off"), " to compare them all the same")
 
     def _check(self, rest: Sequence[Signature]) -> None:
         """Look at the whole once more; `rest` follows the last pair in the reference."""
@@ -328,10 +313,10 @@ class Survey:
         if self.pairs == 1:
             only = f"only one frame of {dis} is compared with one of {ref}"
             raise PairingError(f"{only}, so there is nothing to align: pass ", off)
-        for seen, side in zip(self._seen, self._plan.sides, strict=True):
+        for seen, name in zip(self._seen, (ref, dis), strict=True):
             if not seen:
                 raise PairingError(
-                    f"{side.name} shows next to nothing, so its frames cannot be aligned: pass ", off
+                    f"{name} shows next to nothing, so its frames cannot be aligned: pass ", off
                 )
         if (finding := self._aligner.end(rest, ())) is not None:
             self._tell(finding)
@@ -348,8 +333,7 @@ class Survey:
             )
         # Times say nothing of frames that end after the reference does: some before them are too many.
         too_many = self._rest[1] > 0 and self._solver.hidden
-        ends_apart = max(self._rest) > 0
-        self._doubts.refuse_untold(self.pairs, ends_apart=ends_apart, too_many=too_many)
+        self._doubts.refuse_untold(self.pairs, ends_apart=max(self._rest) > 0, too_many=too_many)
 
 
 def _motion(signatures: Known, first: int, last: int) -> float:

@@ -41,22 +41,12 @@ def av_name(format: PixelFormat) -> str:
     return stem if format.depth == 8 else f"{stem}{format.depth}le"
 
 
-def _direct() -> dict[str, PixelFormat]:
-    """FFmpeg formats whose first planes can be used without conversion; an alpha plane is left out."""
-    table: dict[str, PixelFormat] = {}
-    for layout in LAYOUTS:
-        for depth in DEPTHS:
-            format = PixelFormat(layout, depth)
-            name = av_name(format)
-            table[name] = format
-            if layout != "400":
-                table[name.replace("yuv", "yuva", 1)] = format
-                if depth == 8:
-                    table[name.replace("yuv", "yuvj", 1)] = format
-    return table
-
-
-DIRECT: Final = _direct()
+# FFmpeg formats whose first planes can be used without conversion; an alpha plane is left out.
+DIRECT: Final = {
+    av_name(format).replace("yuv", stem, 1): format
+    for format in (PixelFormat(layout, depth) for layout in LAYOUTS for depth in DEPTHS)
+    for stem in (("yuv", "yuva", "yuvj") if format.depth == 8 else ("yuv", "yuva"))
+}
 
 # (width, height) of chroma for a luma of 64x64 -> the layout that keeps all of it.
 _KEEPS_CHROMA: Final = {

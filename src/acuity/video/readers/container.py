@@ -169,7 +169,11 @@ class ContainerReader(BaseReader):
 
     def _picture(self, frame: DecodedFrame) -> Picture:
         assert isinstance(frame, av.VideoFrame)
-        self._check_unchanged(frame)
+        if (now := form_of(frame)) != self._form:
+            raise InputError(
+                f"'{self._path}' changes at frame {self._next} from {self._form} to {now}: cut it there and"
+                " score the parts"
+            )
         picture = self._planar.picture(frame, self._time(frame))
         picture.chroma = self._planar.chroma(frame)
         return picture
@@ -272,26 +276,15 @@ class ContainerReader(BaseReader):
         step = None if rate is None else rate.denominator / rate.numerator
         if step is not None and before is not None and now - before > 1.5 * step and not self._hole:
             self._hole = True
-            text = (
-                f"the times of '{self._path}' jump from {before:.3f} s to {now:.3f} s at frame {self._next}:"
-                " frames may be missing there"
-            )
-            self.notes.append(warning("time-gap", text))
+            jump = f"from {before:.3f} s to {now:.3f} s at frame {self._next}: frames may be missing there"
+            self.notes.append(warning("time-gap", f"the times of '{self._path}' jump {jump}"))
         return now
 
     @property
     def _timeless(self) -> bool:
         """Whether the times of frames aren't in the file: AVI has those of decoding, at an even rate."""
-        return (
-            self._decoder.container.format.name == "avi" and self._decoder.stream.codec_context.has_b_frames
-        )
-
-    def _check_unchanged(self, frame: av.VideoFrame) -> None:
-        if (now := form_of(frame)) != self._form:
-            raise InputError(
-                f"'{self._path}' changes at frame {self._next} from {self._form} to {now}: cut it there and"
-                " score the parts"
-            )
+        decoder = self._decoder
+        return decoder.container.format.name == "avi" and decoder.stream.codec_context.has_b_frames
 
     def _variable(self, seen: list[int] | None, start: int | None) -> bool:
         """Whether the times of the frames shown are uneven, by the index or else by the first packets.

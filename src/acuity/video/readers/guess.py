@@ -14,7 +14,7 @@ import os
 import re
 from typing import Final, NamedTuple
 
-from acuity.errors import GEOMETRY, InputError, Remedy, to_give
+from acuity.errors import GEOMETRY, InputError, to_give
 from acuity.video.buffers import check_size
 from acuity.video.picture import LAYOUTS, PixelFormat
 
@@ -92,12 +92,16 @@ def guess_geometry(
         )
     if width is None or height is None:
         missing = [name for name, value in (("width", width), ("height", height)) if value is None]
-        named = _size(path, name, to_give(*missing))
+        sizes = _sizes(name)
+        if len(sizes) != 1:
+            found = "no size" if not sizes else "more than one size"
+            raise InputError(f"'{path}' is raw video and its name gives {found}: ", to_give(*missing))
+        named = sizes.pop()
         width = named[0] if width is None else width
         height = named[1] if height is None else height
     check_size(path, width, height)
     said_layout, said_depth = _said(name)
-    layouts = [found] if (found := layout or said_layout) else list(LAYOUTS)
+    layouts = [one] if (one := layout or said_layout) else list(LAYOUTS)
     depths = [bits] if (bits := depth or said_depth) else list(_WIDTHS)
     formats = [PixelFormat(a, b) for a, b in itertools.product(layouts, depths)]
     return RawFormat(width, height, _only_fit(path, length, width, height, formats))
@@ -138,14 +142,6 @@ def _sizes(name: str) -> set[tuple[int, int]]:
     return {(int(w), int(h)) for w, h in re.findall(_SIZE, name)}
 
 
-def _size(path: str, name: str, remedy: Remedy) -> tuple[int, int]:
-    sizes = _sizes(name)
-    if len(sizes) != 1:
-        found = "no size" if not sizes else "more than one size"
-        raise InputError(f"'{path}' is raw video and its name gives {found}: ", remedy)
-    return sizes.pop()
-
-
 def _said(name: str) -> tuple[str | None, int | None]:
     """Layout and depth in the name; None if it has none or several."""
     found = [m for pattern in (_NAMED, _BARE) for m in re.findall(pattern, name)]
@@ -174,13 +170,10 @@ def _only_fit(
         )
     if len(fits) > 1:
         depth_open = len({f.depth for f in formats}) > 1
-        choices = ", ".join(_choice(f, depth_open=depth_open) for f in fits)
+        depths = ("10 to 16" if depth_open and f.depth != 8 else f.depth for f in fits)
+        choices = ", ".join(f"{f.layout} {bits}-bit" for f, bits in zip(fits, depths, strict=True))
         raise InputError(
             f"the {length} bytes of '{path}' fit {width}x{height} in several formats ({choices}): ",
             to_give("pixel_format", "bitdepth", verb="say which with"),
         )
     return fits[0]  # of known depth: if two bytes a sample fit, so does one
-
-
-def _choice(pixels: PixelFormat, *, depth_open: bool) -> str:
-    return f"{pixels.layout} {'10 to 16' if depth_open and pixels.depth != 8 else pixels.depth}-bit"

@@ -72,9 +72,8 @@ class Images(NamedTuple):
 def is_pattern(path: str) -> bool:
     """Whether a path that leads to no file may stand for several."""
     name = os.path.basename(path)
-    return _GLOB.search(name) is not None or (
-        suffix_of(name) in _SUFFIXES and _NUMBER.search(name) is not None
-    )
+    numbered = suffix_of(name) in _SUFFIXES and _NUMBER.search(name) is not None
+    return numbered or _GLOB.search(name) is not None
 
 
 def find_images(path: str) -> Images:
@@ -144,11 +143,9 @@ def _in_folder(folder: str) -> Images:
         suffixes = {suffix_of(name) for name in names}
         every = f", or '{os.path.join(folder, f'*{suffixes.pop()}')}' for all" if len(suffixes) == 1 else ""
         raise InputError(f"the images in '{folder}' are not one sequence: pass one of {shown}{more}{every}")
-    return (
-        _numbered(folder, folder, found[0], names)
-        if isinstance(found[0], Pattern)
-        else _named(folder, folder, names)
-    )
+    if isinstance(found[0], Pattern):
+        return _numbered(folder, folder, found[0], names)
+    return _named(folder, folder, names)
 
 
 def sequences(names: Iterable[str]) -> list[Pattern | str]:

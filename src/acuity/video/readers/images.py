@@ -15,7 +15,7 @@ from acuity.video.readers.avframes import ToPlanar, form_of
 from acuity.video.readers.container_info import describe
 from acuity.video.readers.decoder import Decoder
 from acuity.video.readers.image_names import FILM_SUFFIXES, Images, suffix_of
-from acuity.video.readers.reader import BaseReader, RgbTarget, VideoInfo, check_frame
+from acuity.video.readers.reader import BaseReader, RgbTarget, check_frame
 from acuity.video.source import open_source
 
 if TYPE_CHECKING:
@@ -84,26 +84,19 @@ class ImagesReader(BaseReader):
                 self._first = False
                 self._form = form_of(frame)
                 self._planar = ToPlanar(frame.format, luma_only=self._luma_only)
-                self.info = self._describe(decoder, frame)
+                info = describe(
+                    self._images.text, decoder.container, decoder.stream, frame, self._planar, variable=False
+                )
+                count = len(self._images.paths)
+                self.info = replace(info, kind="images", frames=count, frames_exact=True, rate=self._rate)
                 self._planar.jpeg = self.info.codec == "mjpeg"
         finally:
             decoder.close()
         if not self.notes:
             self.notes += decoder.notes
-        self._check_alike(path, frame)
-        return frame
-
-    def _describe(self, decoder: Decoder, frame: av.VideoFrame) -> VideoInfo:
-        info = describe(
-            self._images.text, decoder.container, decoder.stream, frame, self._planar, variable=False
-        )
-        return replace(
-            info, kind="images", frames=len(self._images.paths), frames_exact=True, rate=self._rate
-        )
-
-    def _check_alike(self, path: str, frame: av.VideoFrame) -> None:
         if (now := form_of(frame)) != self._form:
             raise InputError(
                 f"'{path}' is {now}, but '{self._images.paths[0]}' is {self._form}: the images of a sequence"
                 " must be alike"
             )
+        return frame

@@ -70,14 +70,8 @@ class RawReader(BaseReader):
     def places(self) -> FramePlaces | None:
         if not self._source.concurrent:
             return None
-        return FramePlaces(
-            self._source,
-            self._pool,
-            self._picture,
-            first=0,
-            step=self._layout.frame_bytes,
-            length=self._wanted,
-        )
+        step = self._layout.frame_bytes
+        return FramePlaces(self._source, self._pool, self._picture, first=0, step=step, length=self._wanted)
 
     def read(self) -> Picture | None:
         picture = self.picture_at(self._next)
@@ -89,7 +83,10 @@ class RawReader(BaseReader):
         if self.info.frames is not None and frame >= self.info.frames:
             return None
         buffer = self._pool.take()
-        count = self._fill(buffer, frame)
+        if self._source.concurrent or self._skip_chroma:
+            count = self._source.read_at(frame * self._layout.frame_bytes, buffer.data)
+        else:
+            count = self._source.readinto(buffer.data)
         if count == 0 and self.info.frames is None:
             if frame == 0:
                 raise NoFramesError(f"'{self.info.path}' is empty: there is no frame to score")
@@ -103,11 +100,6 @@ class RawReader(BaseReader):
 
     def _picture(self, buffer: Bytes) -> Picture:
         return Picture(self._layout.planes(buffer, luma_only=self._luma_only), self.info.format)
-
-    def _fill(self, buffer: Bytes, frame: int) -> int:
-        if self._source.concurrent or self._skip_chroma:
-            return self._source.read_at(frame * self._layout.frame_bytes, buffer.data)
-        return self._source.readinto(buffer.data)
 
     def seek(self, frame: int) -> None:
         check_frame(self.info, frame)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
 from typing import Final
 
 from acuity.errors import InputError, NoFramesError
@@ -27,14 +28,14 @@ def window_of(info: VideoInfo) -> int:
     return max(2, min(_MOST, _MOST_BYTES // info.format.frame_bytes(info.width, info.height)))
 
 
+@dataclass(eq=False, slots=True)
 class _Slot:
     """A picture that was read, what was made of it, and the number of notes until then."""
 
-    def __init__(self, picture: Picture, notes: int) -> None:
-        self.picture = picture
-        self.notes = notes
-        self.lock = threading.Lock()  # held while something is made of it, so that this happens once
-        self.made: dict[Hashable, Picture] = {}
+    picture: Picture
+    notes: int
+    made: dict[Hashable, Picture] = field(default_factory=dict)  # each of them once, under the lock
+    lock: threading.Lock = field(default_factory=threading.Lock)
 
 
 class SharedReader:

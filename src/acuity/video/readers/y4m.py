@@ -18,7 +18,6 @@ MAX_LINE: Final = 4096
 _LONGEST: Final = 40  # of a tag
 
 _DEEP: Final = (9, 10, 12, 14, 16)
-_CHROMA: Final = ("420", "422", "444")
 
 _ALPHA: Final = "444alpha"
 # Colour space tag -> layout and depth. The 4:2:0 variants differ only in where chroma sits.
@@ -61,10 +60,15 @@ def parse_header(line: bytes, name: str) -> VideoInfo:
     check_size(name, width, height)
     # FFmpeg's own hint counts only where the standard tag is missing.
     colour = values.get("C") or hints.get("YSCSS", "420").lower()
-    interlace = values.get("I", "?")
+    interlace, rate = values.get("I", "?"), values.get("F", "0:0")
     if interlace not in _PROGRESSIVE:
         raise FormatError(
             f"'{name}' has the unknown interlacing 'I{interlace}' in its Y4M header: use Ip, It, Ib, Im or I?"
+        )
+    if not _RATIO.fullmatch(rate):
+        raise FormatError(
+            f"'{name}' has the frame rate 'F{rate}' in its Y4M header, which is not a ratio:"
+            " write it again, with F25:1 say"
         )
     return VideoInfo(
         path=name,
@@ -72,10 +76,10 @@ def parse_header(line: bytes, name: str) -> VideoInfo:
         width=width,
         height=height,
         format=_format(colour, name),
-        rate=_rate(values.get("F"), name),
+        rate=_ratio(rate),
         interlaced=_PROGRESSIVE[interlace],
         bottom_field_first=interlace == "b",
-        aspect=_aspect(values.get("A", "")),
+        aspect=_ratio(values.get("A", "")),  # one that can't be read is no matter: it decides the shape alone
         full_range=_RANGES.get(hints.get("COLORRANGE", "")),
         extra={"colour": colour, **({"dropped": "the alpha plane"} if colour == _ALPHA else {})},
     )
@@ -103,17 +107,12 @@ def _no_line(where: str) -> FormatError:
 
 def _side(values: dict[str, str], letter: str, name: str) -> int:
     text = values.get(letter)
+    if text is not None and _NUMBER.fullmatch(text):
+        return int(text)
+    what, why = f"the size '{letter}{text}'", "which is not a number"
     if text is None:
-        raise FormatError(
-            f"'{name}' has no {letter} in its Y4M header, so its frame size is unknown:"
-            " write it again, with W1920 H1080 say"
-        )
-    if not _NUMBER.fullmatch(text):
-        raise FormatError(
-            f"'{name}' has the size '{letter}{text}' in its Y4M header, which is not a number:"
-            " write it again, with W1920 H1080 say"
-        )
-    return int(text)
+        what, why = f"no {letter}", "so its frame size is unknown"
+    raise FormatError(f"'{name}' has {what} in its Y4M header, {why}: write it again, with W1920 H1080 say")
 
 
 def _format(colour: str, name: str) -> PixelFormat:
@@ -121,36 +120,19 @@ def _format(colour: str, name: str) -> PixelFormat:
         raise FormatError(
             f"'{name}' is 4:1:1 (C411), which has no place in VMAF's formats: convert it to 4:2:0 or 4:2:2"
         )
-    try:
-        return COLOURS[colour]
-    except KeyError:
+    if colour not in COLOURS:
         raise FormatError(
             f"'{name}' has the unknown colour space 'C{colour}' in its Y4M header:"
             " use 420, 422, 444 or mono, with p10, p12, p14 or p16 for more than 8 bit"
-        ) from None
-
-
-def _rate(text: str | None, name: str) -> Fraction | None:
-    if text is None:
-        return None
-    match = _RATIO.fullmatch(text)
-    if match is None:
-        raise FormatError(
-            f"'{name}' has the frame rate 'F{text}' in its Y4M header, which is not a ratio:"
-            " write it again, with F25:1 say"
         )
-    return _ratio(match)
+    return COLOURS[colour]
 
 
-def _aspect(text: str) -> Fraction | None:
-    """The aspect of a sample; None if it can't be read, since nothing but the shape depends on it."""
+def _ratio(text: str) -> Fraction | None:
+    """A ratio; None for text that is none, and for 0:0, which says "unknown"."""
     match = _RATIO.fullmatch(text)
-    return _ratio(match) if match is not None else None
-
-
-def _ratio(match: re.Match[str]) -> Fraction | None:
-    top, bottom = int(match[1]), int(match[2])
-    return Fraction(top, bottom) if top and bottom else None  # 0:0 says "unknown"
+    top, bottom = map(int, match.groups()) if match is not None else (0, 0)
+    return Fraction(top, bottom) if top and bottom else None
 
 
 class Y4mReader(BaseReader):
