@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +50,25 @@ SOURCE = [luma(number) for number in range(3)]
 @pytest.fixture
 def source(tmp_path: Path) -> Path:
     return video(tmp_path / "source.mkv", SOURCE)
+
+
+def test_anamorphic_video_has_the_shape_that_is_shown(tmp_path: Path, source: Path) -> None:
+    narrow = [scaled(plane, 240, HEIGHT) for plane in SOURCE]
+    pairing = pair(source, video(tmp_path / "anamorphic.mp4", narrow, aspect=Fraction(4, 3)))
+    assert [note.code for note in pairing.notes] == ["scaled"]
+    assert pairing.description["distorted"]["aspect"] == "4:3"
+    assert len(list(pairing)) == 3
+    with pytest.raises(PairingError, match="has another shape than"):
+        pair(source, video(tmp_path / "square.mp4", narrow))
+
+
+def test_a_picture_on_its_side_is_refused_until_it_is_forced(tmp_path: Path, source: Path) -> None:
+    turned = video(tmp_path / "turned.mp4", [np.ascontiguousarray(plane.T) for plane in SOURCE])
+    with pytest.raises(PairingError, match=r"\(180x320\) is turned on its side .* pass scale='force'"):
+        pair(source, turned)
+    pairing = pair(source, turned, scale="force")
+    assert [(note.level, note.code) for note in pairing.notes] == [("warning", "shape"), ("info", "scaled")]
+    assert len(list(pairing)) == 3
 
 
 @pytest.mark.parametrize("crop", ["320:140:0:20", "auto"])
