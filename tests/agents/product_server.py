@@ -107,7 +107,6 @@ async def asked(client: Client, tool: str, arguments: dict[str, Any]) -> dict[st
     """The document of a tool's good answer."""
     result = await client.call_tool(tool, arguments)
     assert not result.is_error, result.content
-    assert result.structured_content is not None
     return result.structured_content
 
 

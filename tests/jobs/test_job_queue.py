@@ -224,7 +224,6 @@ def test_limits_count_for_all(tmp_path: Path) -> None:
 def test_what_a_killed_process_had_is_free(tmp_path: Path) -> None:
     program = [sys.executable, "-c", _HOLDER, str(tmp_path)]
     with subprocess.Popen(program, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
-        assert other.stdout is not None
         assert other.stdout.readline() == "True False\n"
         turns = _turns(tmp_path)
         assert not turns.enter("y", "y1")

@@ -212,7 +212,6 @@ async def test_a_waiting_job_tells_its_place_to_all(tmp_path: Path) -> None:
         waiting = asyncio.ensure_future(one.wait(behind.id, progress=heard))
         await heard.until("queued, 1 ahead")
         seen = await one.get(behind.id)
-        assert seen is not None
         assert seen.queue_position == 2
         assert await two.cancel(ahead.id) is not None
         await heard.until("queued, 0 ahead")
@@ -230,8 +229,6 @@ async def test_progress_and_end_are_seen_from_the_other_process(tmp_path: Path) 
         waiting = asyncio.ensure_future(two.wait(job.id, progress=heard))
         assert (await heard.until("holding")).total == 2.0
         seen = await two.get(job.id)
-        assert seen is not None
-        assert seen.progress is not None
         assert (seen.status, seen.progress.message) == ("running", "holding")
         assert await two.cancel(job.id) == await waiting == await one.get(job.id)
 

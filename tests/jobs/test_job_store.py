@@ -110,7 +110,6 @@ async def test_results_outlive_the_service(tmp_path: Path) -> None:
     async with Jobs(config(data=tmp_path)) as jobs:
         assert await jobs.result(outcome.id) == outcome.document
         job = await jobs.get(outcome.id)
-        assert job is not None
         assert job.status == "completed"
         assert (await jobs.cancel(outcome.id)) == job
 
@@ -127,7 +126,6 @@ async def test_two_servers_share_a_folder(tmp_path: Path) -> None:
             assert await one.result(outcome.id) == outcome.document
             waiting = asyncio.ensure_future(two.wait(job.id))
             cancelled = await two.cancel(job.id)
-            assert cancelled is not None
             assert (cancelled.status, cancelled.error) == ("cancelled", "'hold it' was cancelled")
             assert await waiting == cancelled
             assert isinstance(await running.outcome(), JobCancelled)
@@ -148,7 +146,6 @@ def test_many_servers_may_start_at_once(tmp_path: Path) -> None:
     command = [sys.executable, "-c", program, str(path)]
     servers = [subprocess.Popen([*command, str(n)], stdin=subprocess.PIPE) for n in range(6)]
     for server in servers:
-        assert server.stdin is not None
         server.stdin.close()
     assert [server.wait(60) for server in servers] == [0] * 6
     assert len(_database(path).list((), 1000)) == 120
@@ -214,7 +211,6 @@ async def test_a_job_that_the_store_refuses_is_answered_and_remembered_for_now(
         assert outcome.document["echo"] == {"word": "hi"}
         assert await jobs.result(outcome.id) == outcome.document
         job = await jobs.get(outcome.id)
-        assert job is not None
         assert job.status == "completed"
         for _ in range(25):
             await jobs.run(spec("echo"), client="a")
@@ -235,7 +231,6 @@ async def test_a_job_that_cannot_be_written_down_is_not_accepted(
 def _fill_disk(jobs: Jobs) -> None:
     """Let the file have no page more than it has."""
     database = jobs._store._database
-    assert database is not None
     (pages,) = database._connection.execute("PRAGMA page_count").fetchone()
     database._connection.execute(f"PRAGMA max_page_count = {pages}")
 

@@ -70,13 +70,11 @@ class LineClient:
                 return None
             self._buffer += data
         line, _, self._buffer = self._buffer.partition(b"\n")
-        message: dict[str, Any] = json.loads(line)
-        return message
+        return json.loads(line)
 
     def ask(self, method: str, **params: Any) -> dict[str, Any]:
         number = self.send(method, **params)
         message = self.receive()
-        assert message is not None
         assert message["id"] == number
         return message
 
@@ -204,7 +202,6 @@ def commanded(module: str, *arguments: str) -> Iterator[Command]:
 def host_at(path: Path, rest: str) -> Iterator[Program]:
     """A process whose server listens there, and which goes on with the rest of its script."""
     with started(HOST + rest, str(path)) as host:
-        assert host.stdout is not None
         assert host.stdout.readline() == "ready\n", host.communicate()
         yield host
 

@@ -48,7 +48,6 @@ def running(program: str, clips: tuple[str, str], *options: str) -> Iterator[Com
 
 
 def line_of(command: Command) -> str:
-    assert command.process.stderr is not None
     return str(command.process.stderr.readline().rstrip())
 
 

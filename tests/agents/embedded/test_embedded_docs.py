@@ -179,7 +179,6 @@ class Ground:
             yield
             return
         with self.running(block) as process:
-            assert process.stdout is not None
             last = "waiting for an agent" if "--mcp-wait" in block.text else "agents may connect"
             seen = lines_until(process, last)
             assert last in seen[-1], "".join(seen)
@@ -189,7 +188,6 @@ class Ground:
 
 
 def lines_until(process: subprocess.Popen[str], word: str) -> list[str]:
-    assert process.stdout is not None
     seen = [""]
     for line in process.stdout:
         seen.append(line)

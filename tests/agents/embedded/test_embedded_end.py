@@ -61,7 +61,6 @@ def serving(line: list[str], by: Callable[..., Program] = Program) -> Iterator[t
         end = threading.Timer(3 * PATIENCE, process.kill)
         end.start()
         try:
-            assert process.stderr is not None
             said = process.stderr.readline()
             found = re.search(r"agents may connect to (\S+)", said)
             assert found, said + process.stderr.read()
@@ -97,7 +96,6 @@ def test_the_example_agent_reads_the_end_of_a_command(
 def test_a_command_stays_until_the_last_client_has_left(clips: tuple[str, str], tmp_path: Path) -> None:
     line = command("vmaf", clips, "--enable-mcp-uds", str(tmp_path / "s"), "--mcp-stay", "-q")
     with serving(line) as (process, where):
-        assert process.stderr is not None
         assert "until the last agent has left" in lines_to(process, "done;")
         with connected(Path(where)) as client:
             assert client.call("vmaf.status")["state"] == "over"
@@ -117,7 +115,6 @@ def test_an_interrupt_ends_the_stay_and_nothing_else(clips: tuple[str, str], tmp
 
 
 def lines_to(process: Program, word: str) -> str:
-    assert process.stderr is not None
     return next(line for line in process.stderr if word in line)
 
 
@@ -208,7 +205,6 @@ def test_an_exception_of_the_host_is_told(
             client.send("tools/call", name="vmaf.watch", arguments={"below": -1.0, "timeout_seconds": 300})
             thread.start()
             answer = client.receive()
-            assert answer is not None
             found = answer["result"]["structuredContent"]
             assert (found["over"], found["state"], found["reason"]) == (True, state, reason)
             status = client.call("vmaf.status")
@@ -249,7 +245,6 @@ def test_an_interrupted_command_says_so(clips: tuple[str, str], tmp_path: Path) 
         client.send("tools/call", name="vmaf.watch", arguments={"below": -1.0, "timeout_seconds": 300})
         process.send_signal(signal.SIGINT)
         answer = client.receive()
-        assert answer is not None
         found = answer["result"]["structuredContent"]
         assert (found["over"], found["state"]) == (True, "interrupted")
         report = client.call("vmaf.report")["acuity"]
@@ -277,12 +272,10 @@ def test_a_stream_ends_with_its_answer(tmp_path: Path) -> None:
             "subscriptions/listen", _meta=META, notifications={"resourceSubscriptions": [STATUS]}
         )
         acknowledged = client.receive()
-        assert acknowledged is not None
         assert acknowledged["method"] == "notifications/subscriptions/acknowledged"
         end()
         assert told(client)["frames_scored"] == FRAMES
         answer = client.receive()
-        assert answer is not None
         assert answer["id"] == number
         assert "result" in answer
 

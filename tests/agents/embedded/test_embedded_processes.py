@@ -49,7 +49,6 @@ def test_a_forked_child_forgets_it(tmp_path: Path) -> None:
     """What a child does with its copy, to the end of its interpreter, is no concern of the parent's."""
     path = tmp_path / "s"
     with host_at(path, FORKING) as host:
-        assert host.stdout is not None
         assert [host.stdout.readline().strip() for _ in range(3)] == [
             "the server was stopped already: make another one",
             "heard by False",
@@ -81,7 +80,6 @@ def test_a_child_does_not_keep_clients_waiting(tmp_path: Path) -> None:
     path = tmp_path / "s"
     with host_at(path, LINGERING) as host, connected(path) as client:
         client.call("vmaf.status")
-        assert host.stdin is not None
         host.stdin.write("\n")
         host.stdin.flush()
         assert client.receive() is None  # though the child lives

@@ -49,7 +49,6 @@ class Heard:
 
 async def read(client: Client, uri: str) -> Any:
     (content,) = (await client.read_resource(uri)).contents
-    assert isinstance(content, types.TextResourceContents)
     return json.loads(content.text) if content.mime_type == "application/json" else content.text
 
 

@@ -49,10 +49,8 @@ def test_an_agent_follows_a_host_and_swaps_its_model(transport: str, tmp_path: P
     film.more(5)
     where = ["--port", "0"] if transport == "sse" else ["--socket", str(tmp_path / "s")]
     with example("embedded_host.py", *map(str, film.paths), "--wait", "--stay", *where) as host:
-        assert host.stdout is not None
         address = host.stdout.readline().removeprefix("agents may connect to ").strip()
         with example("embedded_agent.py", address, "--swap-after", "5") as agent:
-            assert agent.stdout is not None
             lines = [_next(agent.stdout, "MODEL_SWAPPED", film)]
             film.more(5)
             film.close()

@@ -33,7 +33,6 @@ def render(name: str, arguments: dict[str, str]) -> str:
             result = await client.get_prompt(name, arguments)
         (message,) = result.messages
         assert message.role == "user"
-        assert isinstance(message.content, types.TextContent)
         return message.content.text
 
     return anyio.run(main)

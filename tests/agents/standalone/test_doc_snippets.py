@@ -109,7 +109,6 @@ async def find_tools(transport: Any) -> None:
 
 def check_url(folder: Path, started: Started) -> None:
     """A client that is given the address finds the tools there, with the headers that it sends."""
-    assert started.url is not None
     told = urlsplit(started.url)
     assert (told.port, told.path) == (8080, "/mcp")
     arguments = ["--http", "0"]

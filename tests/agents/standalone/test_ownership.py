@@ -46,8 +46,7 @@ async def finished(asker: Client, score: dict[str, Any]) -> str:
     job = await document(asker, "submit_job", tool="vmaf_score", arguments=score)
     while (job := await document(asker, "get_job", job_id=job["job_id"]))["status"] != "completed":
         assert job["status"] in ("queued", "running")
-    job_id: str = job["job_id"]
-    return job_id
+    return job["job_id"]
 
 
 async def listed(asker: Client) -> Sequence[str]:
@@ -55,7 +54,6 @@ async def listed(asker: Client) -> Sequence[str]:
     jobs = [job["job_id"] for job in (await document(asker, "list_jobs"))["jobs"]]
     resources = [found.name for found in (await asker.list_resources()).resources if "/reports/" in found.uri]
     index = (await asker.read_resource("acuity://reports")).contents[0]
-    assert isinstance(index, types.TextResourceContents)
     reference = types.ResourceTemplateReference(type="ref/resource", uri="acuity://reports/{id}{?frames}")
     completed = await asker.complete(reference, {"name": "id", "value": ""})
     assert set(resources) == set(completed.completion.values) == set(jobs)

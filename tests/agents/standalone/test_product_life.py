@@ -37,8 +37,6 @@ def test_the_end_of_stdin_ends_the_work(tmp_path: Path) -> None:
         stderr=subprocess.DEVNULL,
         text=True,
     )
-    assert process.stdin is not None
-    assert process.stdout is not None
     asked = call(1, "vmaf_score", **raw_pair(tmp_path, LONG))
     asked["params"]["_meta"] = {**META, "progressToken": 1}
     process.stdin.write(json.dumps(asked) + "\n")

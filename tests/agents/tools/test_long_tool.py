@@ -81,7 +81,6 @@ def test_scores_say_where_their_report_is(tmp_path: Path) -> None:
 
 def test_what_is_said_about_frames_travels_with_the_work(tmp_path: Path) -> None:
     tool = made(tmp_path, OneJob({}), "vmaf_score")
-    assert tool.plan is not None
     spec = anyio.run(tool.plan, {"size": 3, "include_frames": False})
     assert spec.payload["echo"] == {"include_frames": False}
 

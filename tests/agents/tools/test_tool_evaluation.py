@@ -95,7 +95,6 @@ def test_a_submitted_one_has_the_time_of_a_call(folder: Path) -> None:
     table = {"features": str(folder / "rated.parquet")}
     good = str(folder / "good.onnx")
     for tool, given in ((one, {"model": good, **table}), (several, {"models": [good], **table})):
-        assert tool.plan is not None
         assert anyio.run(tool.plan, check(tool, given)).time_limit == services.settings.time_limit == 600
 
 

@@ -50,8 +50,7 @@ def encoded_pair(folder: Path, **more: Any) -> dict[str, Any]:
 def report_of_the_command(folder: Path, out: Path, *options: str) -> dict[str, Any]:
     pair = ["-r", str(folder / "ref.y4m"), "-d", str(folder / "dis.y4m")]
     assert vmaf([*pair, *options, "--json", "-o", str(out), "-q"]) == 0
-    found: dict[str, Any] = json.loads(out.read_text())
-    return found
+    return json.loads(out.read_text())
 
 
 @pytest.mark.parametrize(("family", "version"), ALL)

@@ -181,10 +181,8 @@ async def test_plans_refuse_wrong_options_and_say_what_part_is_meant(folder: Pat
         ("run_tune_per_shot", {"target_vmaf": 500}),
     ):
         plan = plans[name]
-        assert plan is not None
         with pytest.raises(TuneError):
             await plan(Arguments({"src": str(folder / "clip.y4m"), **given}))
     plan = plans["run_search"]
-    assert plan is not None
     spec = await plan(Arguments({"src": str(folder / "clip.y4m"), "duration": 0.4}))
     assert spec.title == "search of clip.y4m, first 0.4 s", "which get_job and list_jobs show"

@@ -57,7 +57,6 @@ def test_the_largest_difference_decides(off: float, verdict: str) -> None:
 def test_frames_without_a_score_fail(scores: list[float]) -> None:
     row = bench_rows.measured(CLIP, OwnEngine("cuda"), rounds(SCORES, scores), SCORES)
     assert row.verdict == "FAIL"
-    assert row.reason is not None
     assert "have no score" in row.reason
 
 

@@ -32,7 +32,6 @@ def _server(data: Path, *options: str) -> Iterator[tuple[Program, dict[str, Any]
     """The small server, once its jobs run, and what it said."""
     command = [sys.executable, str(_PARENT), str(data), *options]
     with Program(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
-        assert server.stdout is not None
         try:
             yield server, json.loads(server.stdout.readline())
         finally:
@@ -88,7 +87,6 @@ async def test_the_next_server_knows_what_the_killed_one_did(tmp_path: Path) -> 
         assert found[0].error == "the server ended while this job was waiting or running: submit it again"
         assert found[0].finished is not None
         result = await jobs.result(said["done"])
-        assert result is not None
         assert result["echo"] == {"word": "kept"}
         assert [path.name for path in (tmp_path / "servers").iterdir()] != []
     assert list((tmp_path / "servers").iterdir()) == []
@@ -101,7 +99,6 @@ async def test_a_server_beside_a_killed_one_says_what_became_of_its_jobs(tmp_pat
             server.kill()
             server.wait(PATIENCE)
             seen = await jobs.get(running.id)
-            assert seen is not None
             assert (seen.status, seen.error) == (
                 "interrupted",
                 "the server ended while this job was waiting or running: submit it again",
@@ -113,7 +110,6 @@ async def test_a_server_beside_a_killed_one_says_what_became_of_its_jobs(tmp_pat
             ]
             assert (await jobs.list(["running", "queued"]))[0] == []
             cancelled = await jobs.cancel(queued.id)  # nothing is left to cancel
-            assert cancelled is not None
             assert cancelled.status == "interrupted"
             assert (await jobs.get(done.id)) == done
 

@@ -33,9 +33,7 @@ HOLD_CURVES = """
 
 
 async def text(page: DevTools, selector: str) -> str:
-    found = await page.value(f"document.querySelector({selector!r}).innerText")
-    assert isinstance(found, str)
-    return found
+    return await page.value(f"document.querySelector({selector!r}).innerText")
 
 
 @pytest.mark.parametrize("sse", [False, True], ids=["http", "sse"])

@@ -115,7 +115,6 @@ def test_over_streamable_http_it_ends_soon_after_the_last_connection(
         now = server_clock(measurement)
         with feeding(measurement), connected(tmp_path / "s") as watcher:
             with started(AGENT, url, era) as agent:
-                assert agent.stdout is not None
                 assert agent.stdout.readline() == "paused\n", agent.communicate()
                 now[0] += 1000.0  # it is there, and says nothing
                 assert watcher.call("vmaf.status")["pause_seconds_left"] == 2600.0

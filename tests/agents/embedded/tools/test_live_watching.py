@@ -330,5 +330,4 @@ async def test_every_tool_says_what_it_takes_and_gives(era: str, tmp_path: Path)
         for name, tool in tools.items():
             assert tool.input_schema["additionalProperties"] is False
             assert tool.output_schema is not None
-            assert tool.annotations is not None
             assert tool.annotations.read_only_hint is (name.removeprefix("vmaf.") not in steering)
