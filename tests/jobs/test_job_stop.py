@@ -211,8 +211,7 @@ async def test_a_waiting_job_tells_its_place_to_all(tmp_path: Path) -> None:
         heard = Heard()
         waiting = asyncio.ensure_future(one.wait(behind.id, progress=heard))
         await heard.until("queued, 1 ahead")
-        seen = await one.get(behind.id)
-        assert seen.queue_position == 2
+        assert (await one.get(behind.id)).queue_position == 2
         assert await two.cancel(ahead.id) is not None
         await heard.until("queued, 0 ahead")
         await two.cancel((await two.list(["running"]))[0][0].id)

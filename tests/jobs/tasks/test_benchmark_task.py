@@ -15,7 +15,6 @@ import pytest
 from acuity.devices import Backend
 from acuity.errors import JobFailed
 from acuity.jobs.service import Jobs, JobsConfig
-from acuity.jobs.tasks import benchmark as bench_rows
 from acuity.jobs.tasks import benchmark as benchmark_task
 from acuity.jobs.tasks import engines
 from acuity.jobs.tasks.benchmark import BenchmarkProgress, Spread
@@ -31,7 +30,7 @@ def rounds(*scores: list[float]) -> list[Run]:
 
 
 def test_the_spread_of_several_rounds() -> None:
-    row = bench_rows.measured(CLIP, OwnEngine("cpu"), rounds(SCORES, SCORES, SCORES), None)
+    row = benchmark_task.measured(CLIP, OwnEngine("cpu"), rounds(SCORES, SCORES, SCORES), None)
     assert (row.verdict, row.reason, row.max_diff, row.vmaf) == ("BASE", None, None, 80.0)
     assert row.seconds == Spread(median=2.0, min=1.0, max=4.0)
     assert row.fps == Spread(median=1.5, min=0.75, max=3.0)
@@ -43,7 +42,7 @@ def test_the_spread_of_several_rounds() -> None:
 )
 def test_the_largest_difference_decides(off: float, verdict: str) -> None:
     other = [90.0, 80.0 + off, 70.0]
-    row = bench_rows.measured(CLIP, OwnEngine("cuda"), rounds(SCORES, other), SCORES)
+    row = benchmark_task.measured(CLIP, OwnEngine("cuda"), rounds(SCORES, other), SCORES)
     assert row.verdict == verdict
     assert row.max_diff == pytest.approx(abs(off))
     if verdict == "PASS":
@@ -55,7 +54,7 @@ def test_the_largest_difference_decides(off: float, verdict: str) -> None:
 
 @pytest.mark.parametrize("scores", [[90.0, math.nan, 70.0], [90.0, 80.0], []])
 def test_frames_without_a_score_fail(scores: list[float]) -> None:
-    row = bench_rows.measured(CLIP, OwnEngine("cuda"), rounds(SCORES, scores), SCORES)
+    row = benchmark_task.measured(CLIP, OwnEngine("cuda"), rounds(SCORES, scores), SCORES)
     assert row.verdict == "FAIL"
     assert "have no score" in row.reason
 

@@ -20,7 +20,7 @@ from acuity.jobs.tasks.score import run, score_payload
 from acuity.jobs.tasks.tune import tune_payload
 from acuity.scoring.request import Request
 from acuity.tune.request import PerShotRequest, SearchRequest, TuneRequest
-from job_helpers import Heard, Watched, config, with_jobs
+from job_helpers import Heard, Watched, config
 from longwire.work import JobSpec, Progress
 from scoring_clips import FRAMES, HEIGHT, WIDTH, container, raw
 from tune_clips import write_y4m
@@ -170,12 +170,11 @@ def encoder_processes() -> Iterator[int]:
                 yield child.pid
 
 
-async def test_progress_rises_to_the_answer(tmp_path: Path) -> None:
+async def test_progress_rises_to_the_answer(jobs: Jobs, tmp_path: Path) -> None:
     source = str(write_y4m(tmp_path / "clip.y4m", 20))
     heard = Heard()
-    async with Jobs(config()) as jobs:
-        asked = SearchRequest(src=source, target_vmaf=75.0, preset="ultrafast")
-        outcome = await jobs.run(job("search", asked), client="me", progress=heard)
+    asked = SearchRequest(src=source, target_vmaf=75.0, preset="ultrafast")
+    outcome = await jobs.run(job("search", asked), client="me", progress=heard)
     assert outcome.document["ok"]
     assert heard.all
     done = [progress.done for progress in heard.all]
@@ -215,7 +214,6 @@ async def test_a_cancelled_job_leaves_no_file_and_no_encoder(tmp_path: Path) -> 
     assert [path.name for path in folder.iterdir()] == ["long.y4m"]
 
 
-@with_jobs()
 async def test_a_refusal_is_the_job_s_sentence(jobs: Jobs, tmp_path: Path) -> None:
     request = PerShotRequest(src=str(tmp_path / "none.mkv"))
     with pytest.raises(JobFailed, match="does not exist"):
