@@ -18,7 +18,7 @@ from acuity.agents.embedded.steering import bridge
 from acuity.errors import EmbeddedError
 from bridge_room import PATIENCE, Room, measuring
 from embedded_client import connected, hosted
-from live_ground import MODEL, SECONDS, playing
+from live_ground import MODEL, SECONDS, Ground
 from moving_pictures import pair
 from tool_results import wire_sentence
 
@@ -143,15 +143,14 @@ def test_the_command_of_a_client_that_left_is_not_carried_out(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("repredict", [False, True])
-async def test_a_swap_to_the_same_model_begins_no_segment(repredict: bool, tmp_path: Path) -> None:
-    async with playing(tmp_path, MODEL) as ground, ground.client("legacy") as client:
-        await ground.feed(3)
-        done = await ground.steered(client, "vmaf.request_model_swap", name=MODEL, repredict=repredict)
-        assert (done["status"], done["first"], done["starts"]) == ("MODEL_SWAPPED", 4, [])
-        await ground.feed(2)
-        await ground.flush()
-        assert len(ground.measurement.segments) == 1
-        report: dict[str, Any] = await ground.ask(client, "vmaf.report")
-        assert "steering" not in report["acuity"]
-        with anyio.fail_after(SECONDS):
-            assert not ground.measurement.results().steered
+async def test_a_swap_to_the_same_model_begins_no_segment(ground: Ground, repredict: bool) -> None:
+    await ground.feed(3)
+    done = await ground.steered("vmaf.request_model_swap", name=MODEL, repredict=repredict)
+    assert (done["status"], done["first"], done["starts"]) == ("MODEL_SWAPPED", 4, [])
+    await ground.feed(2)
+    await ground.flush()
+    assert len(ground.measurement.segments) == 1
+    report: dict[str, Any] = await ground.ask("vmaf.report")
+    assert "steering" not in report["acuity"]
+    with anyio.fail_after(SECONDS):
+        assert not ground.measurement.results().steered
