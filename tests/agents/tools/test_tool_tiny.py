@@ -13,60 +13,56 @@ import acuity
 from acuity.agents.tools import models
 from product_server import environment, stdio
 from scoring_clips import FORK_HELP, GEOMETRY, fake_vmaf, raw, runs_of
-from scoring_room import Asked, ThreadJobs, ask_once, encoded_arguments, playing, raw_arguments
+from scoring_room import Ask, Asked, ThreadJobs, ask_once, encoded_arguments, playing, raw_arguments
 from tiny_clip_models import full_reference, no_reference
 from tool_results import sentence_of
 
 ALONE = {"no_reference": True}
 
 
-@pytest.fixture(scope="module")
-def folder(clips: Path) -> Path:
+@pytest.fixture(scope="module", autouse=True)
+def models_beside(clips: Path) -> None:
     full_reference(clips / "fr.onnx")
     no_reference(clips / "nr.onnx")
-    return clips
 
 
-async def test_a_tiny_model_scores_beside_the_default(folder: Path) -> None:
-    tiny = str(folder / "fr.onnx")
-    async with playing(folder) as ask:
-        found = await ask(
-            "vmaf_score", **raw_arguments(folder, tiny_model=tiny, tiny_device="cpu", precision="max")
-        )
-        expected = acuity.score(
-            folder / "ref.yuv",
-            folder / "dis.yuv",
-            **{"pixel_format" if name == "pixfmt" else name: value for name, value in GEOMETRY.items()},
-            model="vmaf_v0.6.1",
-            tiny_model=tiny,
-        )
-        assert [model["name"] for model in found["models"]] == ["vmaf", "fr"]
-        assert found["score"] == expected.score
-        assert found["pooled_metrics"]["fr"]["mean"] == expected.pool("fr")
-        assert (found["tiny_model"]["path"], found["tiny_model"]["kind"]) == (tiny, "fr")
-        plain = await ask("vmaf_score", **raw_arguments(folder))
-        assert "tiny_model" not in plain
+async def test_a_tiny_model_scores_beside_the_default(ask: Ask, clips: Path) -> None:
+    tiny = str(clips / "fr.onnx")
+    found = await ask(
+        "vmaf_score", **raw_arguments(clips, tiny_model=tiny, tiny_device="cpu", precision="max")
+    )
+    expected = acuity.score(
+        clips / "ref.yuv",
+        clips / "dis.yuv",
+        **{"pixel_format" if name == "pixfmt" else name: value for name, value in GEOMETRY.items()},
+        model="vmaf_v0.6.1",
+        tiny_model=tiny,
+    )
+    assert [model["name"] for model in found["models"]] == ["vmaf", "fr"]
+    assert found["score"] == expected.score
+    assert found["pooled_metrics"]["fr"]["mean"] == expected.pool("fr")
+    assert (found["tiny_model"]["path"], found["tiny_model"]["kind"]) == (tiny, "fr")
+    plain = await ask("vmaf_score", **raw_arguments(clips))
+    assert "tiny_model" not in plain
 
 
-async def test_no_reference_reads_one_video(folder: Path) -> None:
-    jobs = ThreadJobs()
-    tiny = str(folder / "nr.onnx")
-    async with playing(folder, jobs=jobs) as ask:
-        found = await ask("vmaf_score", **raw_arguments(folder, ref=None, tiny_model=tiny, **ALONE))
-        assert (found["no_reference"], found["model"], found["score"]) == (
-            True,
-            tiny,
-            found["models"][0]["mean"],
-        )
-        assert list(found["pooled_metrics"]) == ["nr"]
-        assert "reference" not in found["acuity"]["input"]
-        given = await ask("vmaf_score", **raw_arguments(folder, tiny_model=tiny, **ALONE))
-        assert given["score"] == found["score"]
-        encoded = await ask("vmaf_score_encoded", **encoded_arguments(folder, tiny_model=tiny, **ALONE))
-        assert encoded["no_reference"] is True
-        assert encoded["acuity"]["input"]["distorted"]["path"] == str(folder / "dis.mp4")
-    assert all("reference" not in spec.payload["request"] for spec in jobs.specs)
-    assert jobs.specs[0].title == "dis.yuv without a reference"
+async def test_no_reference_reads_one_video(ask: Ask, thread_jobs: ThreadJobs, clips: Path) -> None:
+    tiny = str(clips / "nr.onnx")
+    found = await ask("vmaf_score", **raw_arguments(clips, ref=None, tiny_model=tiny, **ALONE))
+    assert (found["no_reference"], found["model"], found["score"]) == (
+        True,
+        tiny,
+        found["models"][0]["mean"],
+    )
+    assert list(found["pooled_metrics"]) == ["nr"]
+    assert "reference" not in found["acuity"]["input"]
+    given = await ask("vmaf_score", **raw_arguments(clips, tiny_model=tiny, **ALONE))
+    assert given["score"] == found["score"]
+    encoded = await ask("vmaf_score_encoded", **encoded_arguments(clips, tiny_model=tiny, **ALONE))
+    assert encoded["no_reference"] is True
+    assert encoded["acuity"]["input"]["distorted"]["path"] == str(clips / "dis.mp4")
+    assert all("reference" not in spec.payload["request"] for spec in thread_jobs.specs)
+    assert thread_jobs.specs[0].title == "dis.yuv without a reference"
 
 
 @pytest.mark.parametrize(
@@ -114,18 +110,17 @@ async def test_no_reference_reads_one_video(folder: Path) -> None:
         ({"model": "path={}/nr.onnx"}, "is a tiny model (ONNX), not a VMAF model: pass it as tiny_model"),
     ],
 )
-async def test_refusals(folder: Path, changed: dict[str, Any], sentence: str) -> None:
+async def test_refusals(ask: Ask, clips: Path, changed: dict[str, Any], sentence: str) -> None:
     given = {
-        name: value.format(folder) if isinstance(value, str) else value for name, value in changed.items()
+        name: value.format(clips) if isinstance(value, str) else value for name, value in changed.items()
     }
-    async with playing(folder) as ask:
-        assert sentence in (await ask("vmaf_score", **raw_arguments(folder, **given)))["error"]
+    assert sentence in (await ask("vmaf_score", **raw_arguments(clips, **given)))["error"]
 
 
-async def test_another_binary_gets_no_tiny_model(folder: Path, tmp_path: Path) -> None:
+async def test_another_binary_gets_no_tiny_model(clips: Path, tmp_path: Path) -> None:
     binary = fake_vmaf(tmp_path / "vmaf", help=FORK_HELP, scoring="report()")
-    async with playing(folder, binary=binary) as ask:
-        found = await ask("vmaf_score", **raw_arguments(folder, tiny_model=str(folder / "nr.onnx")))
+    async with playing(clips, binary=binary) as ask:
+        found = await ask("vmaf_score", **raw_arguments(clips, tiny_model=str(clips / "nr.onnx")))
         assert found["error"] == (
             "tiny_model is scored by Acuity's own engine, and VMAF_BIN names another: leave it out, or unset "
             "VMAF_BIN"
@@ -134,16 +129,14 @@ async def test_another_binary_gets_no_tiny_model(folder: Path, tmp_path: Path) -
 
 
 async def test_names_are_those_of_the_list(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ask: Ask, thread_jobs: ThreadJobs, clips: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     full_reference(tmp_path / "mine.onnx")
     monkeypatch.setenv("ACUITY_MODEL_PATH", str(tmp_path))
-    jobs = ThreadJobs()
-    async with playing(folder, jobs=jobs) as ask:
-        for name in ("acuity_fr_v1", "mine", "mine.onnx"):
-            found = await ask("vmaf_score", **raw_arguments(folder, tiny_model=name))
-            assert [model["name"] for model in found["models"]][1] in ("acuity_fr_v1", "mine")
-    asked = [spec.payload["request"]["tiny_model"] for spec in jobs.specs]
+    for name in ("acuity_fr_v1", "mine", "mine.onnx"):
+        found = await ask("vmaf_score", **raw_arguments(clips, tiny_model=name))
+        assert [model["name"] for model in found["models"]][1] in ("acuity_fr_v1", "mine")
+    asked = [spec.payload["request"]["tiny_model"] for spec in thread_jobs.specs]
     assert asked == ["acuity_fr_v1", *[str(tmp_path / "mine.onnx")] * 2]
 
 
