@@ -43,11 +43,7 @@ def ground(world: Ground, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ground]:
     assert sorted(os.listdir(world.root)) == before
 
 
-def refused(
-    attempt: Callable[[str], object],
-    text: str,
-    *errors: type[AcuityError],
-) -> str:
+def refused(attempt: Callable[[str], object], text: str, *errors: type[AcuityError]) -> str:
     with pytest.raises((PathError, *errors)) as caught:
         attempt(text)
     message = str(caught.value)

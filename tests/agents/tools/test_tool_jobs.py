@@ -183,10 +183,7 @@ async def test_cancelling_can_be_repeated(ask: Ask) -> None:
     first = await ask("cancel_job", job_id="job-1")
     assert (first["status"], first["message"]) == ("cancelled", "cancelled")
     again = await ask("cancel_job", job_id="job-1")
-    assert (again["status"], again["message"]) == (
-        "cancelled",
-        "nothing to cancel: it is cancelled already",
-    )
+    assert (again["status"], again["message"]) == ("cancelled", "nothing to cancel: it is cancelled already")
 
 
 async def test_a_job_that_ends_while_it_is_being_cancelled() -> None:

@@ -49,11 +49,7 @@ async def test_a_tiny_model_scores_beside_the_default(ask: Ask, clips: Path) -> 
 async def test_no_reference_reads_one_video(ask: Ask, thread_jobs: ThreadJobs, clips: Path) -> None:
     tiny = str(clips / "nr.onnx")
     found = await ask("vmaf_score", **raw_arguments(clips, ref=None, tiny_model=tiny, **ALONE))
-    assert (found["no_reference"], found["model"], found["score"]) == (
-        True,
-        tiny,
-        found["models"][0]["mean"],
-    )
+    assert (found["no_reference"], found["model"], found["score"]) == (True, tiny, found["models"][0]["mean"])
     assert list(found["pooled_metrics"]) == ["nr"]
     assert "reference" not in found["acuity"]["input"]
     given = await ask("vmaf_score", **raw_arguments(clips, tiny_model=tiny, **ALONE))

@@ -140,11 +140,7 @@ _TEXT: Final = "The folders this server may read, and the videos in them with si
 _INPUT: Final = record(
     folder=text("Only this one."),
     name=text("Only names with this in them."),
-    kind={
-        "enum": [_VIDEO, *KINDS],
-        "default": _VIDEO,
-        "description": "table: .parquet; model: .onnx.",
-    },
+    kind={"enum": [_VIDEO, *KINDS], "default": _VIDEO, "description": "table: .parquet; model: .onnx."},
     limit=whole("At most so many.", minimum=1, maximum=_MOST, default=50),
     offset=whole("next_offset, to go on.", minimum=0, default=0),
 )

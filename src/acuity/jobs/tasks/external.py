@@ -177,11 +177,7 @@ def _score_decoded(wanted: ExternalPayload, report: Report) -> dict[str, Any]:
 
         tell(0)
         scored = score_opened(
-            wanted.binary,
-            pipes.inputs,
-            [*geometry, *options],
-            others,
-            feed=lambda: pipes.feed(pairing, tell),
+            wanted.binary, pipes.inputs, [*geometry, *options], others, feed=lambda: pipes.feed(pairing, tell)
         )
         tell(pairing.description["pairs"])
         labels = [parse_spec(model).label for model in wanted.models] if wanted.request.predict else []
