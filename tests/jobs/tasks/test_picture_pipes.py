@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 from collections.abc import Iterator
@@ -56,7 +57,7 @@ def nothing_is_left() -> Iterator[None]:
 
 
 def score(binary: Path, pairs: Any) -> dict[str, Any]:
-    with PicturePipes() as pipes:
+    with contextlib.closing(PicturePipes()) as pipes:
         return score_opened(str(binary), pipes.inputs, [], feed=lambda: pipes.feed(pairs, lambda _: None))
 
 

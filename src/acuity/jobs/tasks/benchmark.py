@@ -49,26 +49,21 @@ class BenchmarkProgress:
             passed = self._now() - begun.setdefault(number, self._now())
             reached = self._base + work * (number + done / frames) / rounds
             fps = done / passed if done and passed > 0 else None
-            self._report_step(
-                f"{label}, round {number + 1} of {rounds}, frame {done} of {frames}", reached, fps
-            )
+            elapsed = self._now() - self._start
+            left = elapsed * (self.total - reached) / reached if reached > 0 else None
+            message = f"{label}, round {number + 1} of {rounds}, frame {done} of {frames}"
+            message += f", {fps:.1f} fps" if fps is not None else ""
+            message += f", {left:.0f} s left" if left is not None else ""
+            details = {
+                "fps": None if fps is None else round(fps, 1),
+                "eta_seconds": None if left is None else round(left, 1),
+            }
+            self._report(Progress(round(reached, 3), round(self.total, 3), message, details))
 
         try:
             yield report_frames
         finally:
             self._base += work
-
-    def _report_step(self, message: str, reached: float, fps: float | None) -> None:
-        elapsed = self._now() - self._start
-        left = elapsed * (self.total - reached) / reached if reached > 0 else None
-        parts = [message]
-        parts += [f"{fps:.1f} fps"] if fps is not None else []
-        parts += [f"{left:.0f} s left"] if left is not None else []
-        details = {
-            "fps": None if fps is None else round(fps, 1),
-            "eta_seconds": None if left is None else round(left, 1),
-        }
-        self._report(Progress(round(reached, 3), round(self.total, 3), ", ".join(parts), details))
 
 
 Verdict: TypeAlias = Literal["BASE", "PASS", "WARN", "FAIL", "SKIP"]
@@ -108,10 +103,6 @@ class BenchmarkRow:
     vmaf: float | None = None  # the mean of all frames
     max_diff: float | None = None  # largest difference of a frame's score to the CPU's
     max_diff_frame: int | None = None
-
-    @property
-    def label(self) -> str:
-        return f"{self.fixture} {self.engine} {self.backend}"
 
 
 def measured(
@@ -260,7 +251,9 @@ def run(payload: dict[str, Any], report: Callable[[Progress], None]) -> dict[str
     for given in payload["fixtures"]:  # one at a time, to save memory
         rows += map(_Fixture(given, meter).row, candidates)
     engine = describe_engine()
-    problems = [f"{row.label}: {row.verdict}: {row.reason}" for row in rows if row.reason]
+    problems = [
+        f"{row.fixture} {row.engine} {row.backend}: {row.verdict}: {row.reason}" for row in rows if row.reason
+    ]
     problems += _write_rows(payload.get("output"), rows, engine)
     return {
         "exit_code": 1 if any(row.verdict == "FAIL" for row in rows) else 0,
