@@ -103,6 +103,27 @@ def report_csv(document: Mapping[str, Any]) -> str:
 TABLE: Final = ".csv"
 PAGE: Final = "/report.html"
 _TYPES: Final[Mapping[str, str]] = {TABLE: CSV, PAGE: HTML, "": JSON}
+# Name, title and description of each form.
+_DESCRIBED: Final[Mapping[str, tuple[str, str, str]]] = {
+    "": (
+        "report",
+        "Report of a score",
+        "The whole result of a finished score: pooled figures, every frame, what was compared and how. {id} "
+        "is the job_id that the score's result names; frames=0-499 brings only those frames of a long one.",
+    ),
+    TABLE: (
+        "report-csv",
+        "Figures of every frame as CSV",
+        "The same report as a table: one line a frame, one column a figure; of a comparison one line an "
+        "encode.",
+    ),
+    PAGE: (
+        "report-page",
+        "Page of a score, for people",
+        "The same report as one HTML file with its curve, notes and facts: save it, and open it in a "
+        "browser.",
+    ),
+}
 
 Document = dict[str, Any]
 
@@ -162,30 +183,8 @@ class ReportResources:
 
     def templates(self) -> Sequence[types.ResourceTemplate]:
         return [
-            template(
-                f"{REPORTS}/{{id}}{{?frames}}",
-                "report",
-                "Report of a score",
-                "The whole result of a finished score: pooled figures, every frame, what was "
-                "compared and how. {id} is the job_id that the score's result names; frames=0-499 brings "
-                "only those frames of a long one.",
-            ),
-            template(
-                f"{REPORTS}/{{id}}{TABLE}{{?frames}}",
-                "report-csv",
-                "Figures of every frame as CSV",
-                "The same report as a table: one line a frame, one column a figure; of a "
-                "comparison one line an encode.",
-                CSV,
-            ),
-            template(
-                f"{REPORTS}/{{id}}{PAGE}{{?frames}}",
-                "report-page",
-                "Page of a score, for people",
-                "The same report as one HTML file with its curve, notes and facts: save it, and "
-                "open it in a browser.",
-                HTML,
-            ),
+            template(f"{REPORTS}/{{id}}{ending}{{?frames}}", *described, _TYPES[ending])
+            for ending, described in _DESCRIBED.items()
         ]
 
     async def read(self, uri: str) -> types.ReadResourceResult | None:

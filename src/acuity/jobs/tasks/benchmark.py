@@ -1,5 +1,7 @@
 """The task of run_benchmark: times every engine on every fixture size and compares its scores with the CPU's.
 
+Those of probe_backend, whether a backend scores at all, and of list_backends, the graphics cards, are here too.
+
 `BenchmarkProgress` turns steps of different length into one measure of progress. `BenchmarkRow` is one
 engine's speed with its spread, and how far its scores are from the CPU's. `to_text` is the table for people.
 """
@@ -18,9 +20,9 @@ from functools import partial
 from itertools import groupby
 from typing import Any, Final, Literal, TypeAlias
 
-from acuity.devices import describe_engine, list_backends
+from acuity.devices import describe_backend, describe_engine, list_backends
 from acuity.errors import AcuityError, OutputError
-from acuity.jobs.tasks.engines import ClipPair, Engine, ExternalEngine, OwnEngine, Run
+from acuity.jobs.tasks.engines import ClipPair, Engine, ExternalEngine, GreyClip, OwnEngine, Run
 from acuity.report.document import plain
 from acuity.report.tables import Table
 from acuity.report.write import write_document
@@ -288,3 +290,27 @@ def _external(external: dict[str, Any] | None) -> list[_Candidate]:
         (ExternalEngine(external["path"], b["name"], tuple(b["options"])), b["problem"])
         for b in external["backends"]
     ]
+
+
+# Large enough for every extractor on every backend: some need 36 samples and fail quietly with fewer.
+_SIZE: Final = 64
+
+
+def probe(payload: dict[str, Any], report: Callable[[Progress], None]) -> dict[str, Any]:
+    """Score one mid-grey pair, with another vmaf if the payload has `binary` and `options`."""
+    engine: Engine = OwnEngine(payload["backend"])
+    if payload.get("binary") is not None:
+        engine = ExternalEngine(payload["binary"], payload["backend"], tuple(payload["options"]))
+    with engine.open(GreyClip(_SIZE, _SIZE, 1)) as score:
+        done = score(lambda frames: report(Progress(frames, 1, f"probing {engine.backend}")))
+    found = {"latency_ms": round(done.seconds * 1000, 3), "score": done.scores[0] if done.scores else None}
+    cards = () if isinstance(engine, ExternalEngine) else describe_backend(engine.backend, probe=True).cards
+    return {**found, "cards": list(cards)} if cards else found
+
+
+def list_cards(payload: dict[str, Any], report: Callable[[Progress], None]) -> dict[str, Any]:
+    """Describe all cards of a backend; one that doesn't work has its `problem`. `error`: there are none."""
+    report(Progress(0, None, "looking for cards"))
+    found = describe_backend(payload["backend"], probe=True)
+    cards = [{"backend": found.name, **card} for card in found.cards]
+    return {"cards": cards, "error": None if cards else found.init_status}
