@@ -1,6 +1,6 @@
 """The task of run_benchmark: times every engine on every fixture size and compares its scores with the CPU's.
 
-Those of probe_backend, whether a backend scores at all, and of list_backends, the graphics cards, are here too.
+Those of probe_backend, whether a backend scores at all, and of list_backends, the cards, are here, too.
 
 `BenchmarkProgress` turns steps of different length into one measure of progress. `BenchmarkRow` is one
 engine's speed with its spread, and how far its scores are from the CPU's. `to_text` is the table for people.
