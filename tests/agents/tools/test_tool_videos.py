@@ -154,19 +154,6 @@ def test_nested_roots_are_told_once(folder: Path) -> None:
     assert found["count"] == 4
 
 
-def test_folders_for_videos_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from acuity.access.paths import AllowedPaths
-    from acuity.agents.settings import AcuitySettings
-
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "testdata").mkdir()
-    settings = AcuitySettings(data=tmp_path / "data", allow=(str(tmp_path / "clips"),))
-    paths = AllowedPaths.configured(settings.data, settings.allow)
-    here = {root.relative_to(tmp_path) for root in paths.video_roots if root.is_relative_to(tmp_path)}
-    assert here == {Path("clips"), Path("testdata"), Path("data/outputs")}
-    assert set(paths.video_roots) < set(paths.roots)
-
-
 def test_a_folder_too_large_to_look_through(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(videos, "_MOST_FOLDERS", 1)
     found = listed(folder)
