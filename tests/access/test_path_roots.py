@@ -36,13 +36,7 @@ def test_defaults(tmp_path: Path) -> None:
         assert tmp_path / name in roots_with(tmp_path)
     paths = AllowedPaths.configured(tmp_path / "data", (str(tmp_path / "clips"),))
     videos = {root.relative_to(tmp_path) for root in paths.video_roots if root.is_relative_to(tmp_path)}
-    assert videos == {
-        Path("clips"),
-        Path("testdata"),
-        Path("model"),
-        Path("python/test/resource"),
-        Path("data/outputs"),
-    }
+    assert videos == {*map(Path, ("clips", "testdata", "model", "python/test/resource", "data/outputs"))}
     assert {*paths.video_roots} < {*paths.roots}
     assert tmp_path not in paths.roots
 

@@ -32,6 +32,8 @@ from small_model import small_document
 from tool_results import conforming
 
 ERAS = ["legacy", "2026-07-28"]
+# The geometry of the clips as acuity.score() takes it.
+OWN_GEOMETRY = {"pixel_format" if name == "pixfmt" else name: value for name, value in GEOMETRY.items()}
 
 Ask = Callable[..., Awaitable[dict[str, Any]]]
 Family = Callable[[Services], Sequence[Tool]]
