@@ -42,10 +42,8 @@ def listed(root: Path, **arguments: Any) -> dict[str, Any]:
 
 def test_folders_and_what_is_in_them(folder: Path) -> None:
     found = listed(folder)
-    assert found["folders"] == [str(folder)]
-    assert found["count"] == 4
-    assert "next_offset" not in found
-    assert "truncated" not in found
+    assert (found["folders"], found["count"]) == ([str(folder)], 4)
+    assert not {"next_offset", "truncated"} & {*found}
     assert by_name(found)["a.mp4"] == {
         "path": str(folder / "a.mp4"),
         "size_bytes": (folder / "a.mp4").stat().st_size,
@@ -101,8 +99,7 @@ def test_the_servers_own_priority_stays(folder: Path) -> None:
 
 
 async def test_filters_and_pages(folder: Path) -> None:
-    asked = Asked(videos.tools, roots=[folder])
-    async with asked.playing() as ask:
+    async with Asked(videos.tools, roots=[folder]).playing() as ask:
         first = await ask("list_videos", limit=3)
         assert (len(first["videos"]), first["count"], first["next_offset"]) == (3, 4, 3)
         rest = await ask("list_videos", limit=3, offset=first["next_offset"])
@@ -127,11 +124,9 @@ async def test_filters_and_pages(folder: Path) -> None:
     ],
 )
 def test_bad_arguments(folder: Path, arguments: dict[str, Any], sentence: str) -> None:
-    given = {
-        name: value.format(folder=folder) if isinstance(value, str) else value
-        for name, value in arguments.items()
-    }
-    assert sentence in listed(folder, **given)["error"]
+    if "folder" in arguments:
+        arguments = {"folder": arguments["folder"].format(folder=folder)}
+    assert sentence in listed(folder, **arguments)["error"]
 
 
 def test_nothing_outside_the_roots_is_told_of(tmp_path: Path) -> None:
@@ -147,11 +142,9 @@ def test_nothing_outside_the_roots_is_told_of(tmp_path: Path) -> None:
 
 
 def test_nested_roots_are_told_once(folder: Path) -> None:
-    found = Asked(videos.tools, roots=[folder, folder / "inner", folder.parent / "missing"]).ask(
-        "list_videos"
-    )
-    assert found["folders"] == [str(folder)]
-    assert found["count"] == 4
+    roots = [folder, folder / "inner", folder.parent / "missing"]
+    found = Asked(videos.tools, roots=roots).ask("list_videos")
+    assert (found["folders"], found["count"]) == ([str(folder)], 4)
 
 
 def test_a_folder_too_large_to_look_through(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -171,9 +164,8 @@ def test_a_folder_too_large_to_look_through(folder: Path, monkeypatch: pytest.Mo
 def test_tables_and_models_are_listed_by_kind(folder: Path, kind: str, name: str) -> None:
     for file in ("scores.parquet", "inner/tiny.onnx"):
         (folder / file).write_bytes(b"x")
-    (entry,) = by_name(listed(folder, kind=kind)).items()
-    assert entry[0] == name
-    assert (entry[1]["kind"], entry[1]["size_bytes"]) == (kind, 1)
+    ((found, entry),) = by_name(listed(folder, kind=kind)).items()
+    assert (found, entry["kind"], entry["size_bytes"]) == (name, kind, 1)
     assert not {"scores.parquet", "tiny.onnx"} & {*by_name(listed(folder))}, "videos unless asked"
 
 
