@@ -22,6 +22,7 @@ from acuity.measure.feed import feed
 from bridge_room import measuring
 from moving_pictures import pair
 from prepared_programs import Program
+from tool_results import wire_sentence
 
 PATIENCE = 30.0  # seconds; reached only where something is broken
 TESTS = Path(__file__).resolve().parents[2]
@@ -81,6 +82,10 @@ class LineClient:
     def call(self, tool: str, **arguments: Any) -> Any:
         """A tool's document."""
         return self.ask("tools/call", name=tool, arguments=arguments)["result"]["structuredContent"]
+
+    def refused(self, tool: str, **arguments: Any) -> str:
+        """The sentence that a tool fails with."""
+        return wire_sentence(self.ask("tools/call", name=tool, arguments=arguments)["result"])
 
 
 @contextmanager

@@ -20,7 +20,6 @@ from bridge_room import PATIENCE, Room, measuring
 from embedded_client import connected, hosted
 from live_ground import MODEL, SECONDS, Ground
 from moving_pictures import pair
-from tool_results import wire_sentence
 
 
 async def test_a_command_that_no_boundary_comes_for_is_taken_back() -> None:
@@ -72,8 +71,7 @@ def test_the_host_chooses_how_long(tmp_path: Path) -> None:
             server.start_uds(tmp_path / "s")
             measurement.add(*pair(0))
             with connected(tmp_path / "s") as client:
-                asked = client.ask("tools/call", name="vmaf.pause", arguments={})["result"]
-                assert "no frame boundary came for 0.05 seconds" in wire_sentence(asked)
+                assert "no frame boundary came for 0.05 seconds" in client.refused("vmaf.pause")
                 assert client.call("vmaf.stop") == {"stopped": True, "frames_read": 1}
                 assert client.call("vmaf.status")["state"] == "finishing"
         assert measurement.add(*pair(1)) is None
