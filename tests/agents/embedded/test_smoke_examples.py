@@ -83,16 +83,11 @@ def _next(stream: Iterator[str], word: str, film: Film) -> str:
 
 
 def test_the_page_names_everything() -> None:
-    assert (
-        set(re.findall(r"^\| `([a-z_.]+)` \|", PAGE.partition("## Tools")[2].partition("\n## ")[0], re.M))
-        == TOOLS
-    )
-    for resource in RATES:
-        assert f"`{resource}`" in PAGE
-    for setting in dataclasses.fields(EmbeddedConfig):
-        assert f"`{setting.name}`" in PAGE
+    section = PAGE.partition("## Tools")[2].partition("\n## ")[0]
+    assert {*re.findall(r"^\| `([a-z_.]+)` \|", section, re.M)} == TOOLS
+    for name in (*RATES, *(setting.name for setting in dataclasses.fields(EmbeddedConfig))):
+        assert f"`{name}`" in PAGE
     for name in vars(EmbeddedServer):
-        if name.startswith("start_"):
-            assert f"`{name}(" in PAGE
+        assert not name.startswith("start_") or f"`{name}(" in PAGE
     for file in re.findall(r"(?:examples|bench)/\w+\.py", PAGE):
         assert (ROOT / file).is_file()

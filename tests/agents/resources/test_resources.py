@@ -184,46 +184,40 @@ async def test_every_listed_resource_can_be_read(jobs: FakeJobs, client: Client)
 
 async def test_templates(client: Client) -> None:
     listed = (await client.list_resource_templates()).resource_templates
+    documents = ("reports/{id}{?frames}", "models/{name}", "extractors/{name}")
     assert {template.uri_template: template.mime_type for template in listed} == {
-        "acuity://reports/{id}{?frames}": "application/json",
+        **{f"acuity://{name}": "application/json" for name in documents},
         "acuity://reports/{id}.csv{?frames}": "text/csv",
         "acuity://reports/{id}/report.html{?frames}": "text/html",
         "acuity://worst/{id}/{name}{?width}": "image/png",
-        "acuity://models/{name}": "application/json",
-        "acuity://extractors/{name}": "application/json",
     }
 
 
 async def test_reports_that_are_not_there_say_why(jobs: FakeJobs, client: Client) -> None:
-    gone = await refused(client, "acuity://reports/nobody")
-    assert gone == ("there is no report 'nobody': list_jobs and acuity://reports have those that are kept")
     await jobs.submit(JobSpec("score", {}, "vmaf_score", "pair"), client="test")
-    waiting = await refused(client, "acuity://reports/job-1.csv")
-    assert waiting == "job 'job-1' is queued: its report is here once it has completed"
+    await jobs.completed(tool="run_benchmark")
+    await jobs.completed()
+    jobs.forget_result("job-3")
+    for name, sentence in {
+        "nobody": "there is no report 'nobody': list_jobs and acuity://reports have those that are kept",
+        "job-1.csv": "job 'job-1' is queued: its report is here once it has completed",
+        "job-2": "job 'job-2' has no report: it ran run_benchmark and isn't a score",
+        "job-3": "the report of job 'job-3' wasn't kept: run vmaf_score again",
+    }.items():
+        assert await refused(client, f"acuity://reports/{name}") == sentence
     jobs.end("job-1", "cancelled")
     ended = await refused(client, "acuity://reports/job-1")
     assert ended == "job 'job-1' has no report: it ran vmaf_score and ended as cancelled"
-    await jobs.completed(tool="run_benchmark")
-    other = await refused(client, "acuity://reports/job-2")
-    assert other == "job 'job-2' has no report: it ran run_benchmark and isn't a score"
-    await jobs.completed()
-    jobs.forget_result("job-3")
-    lost = await refused(client, "acuity://reports/job-3")
-    assert lost == "the report of job 'job-3' wasn't kept: run vmaf_score again"
 
 
-async def test_a_memory_of_jobs_that_is_broken_is_told_in_words() -> None:
-    class Broken(FakeJobs):
-        async def list(self, *_: Any) -> Any:
-            raise JobError("'jobs.sqlite' can't be used: move it away")
+async def test_a_memory_of_jobs_that_is_broken_is_told_in_words(jobs: FakeJobs, client: Client) -> None:
+    async def broken(*_: Any) -> Any:
+        raise JobError("'jobs.sqlite' can't be used: move it away")
 
-        async def get(self, id: str) -> Any:
-            raise JobError("'jobs.sqlite' can't be used: move it away")
-
-    async with Client(serve(Broken())) as client:
-        for ask in (client.list_resources, lambda: client.read_resource("acuity://reports/job-1")):
-            with pytest.raises(MCPError, match=r"'jobs\.sqlite' can't be used: move it away"):
-                await ask()
+    jobs.list = jobs.get = broken  # type: ignore[method-assign]
+    for ask in (client.list_resources, lambda: client.read_resource("acuity://reports/job-1")):
+        with pytest.raises(MCPError, match=r"'jobs\.sqlite' can't be used: move it away"):
+            await ask()
 
 
 @pytest.mark.parametrize("uri", ["acuity://nothing", "file:///etc/passwd", "acuity://models-and-more"])

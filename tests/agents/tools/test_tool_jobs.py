@@ -26,19 +26,9 @@ def ask(jobs: FakeJobs) -> AbstractAsyncContextManager[Ask]:
 
 async def test_a_submitted_job_is_planned_with_checked_arguments(jobs: FakeJobs, ask: Ask) -> None:
     job = await ask("submit_job", tool="vmaf_score", arguments={"ref": "a.yuv"})
-    assert job == {
-        "job_id": "job-1",
-        "tool": "vmaf_score",
-        "title": "vmaf_score of a.yuv",
-        "status": "queued",
-        "created": "2023-11-14T22:13:21.000Z",
-        "started": None,
-        "finished": None,
-        "progress": None,
-        "queue_position": 1,
-        "error": None,
-        "report": None,
-    }
+    nothing = dict.fromkeys(("started", "finished", "progress", "error", "report"))
+    known = {"job_id": "job-1", "tool": "vmaf_score", "title": "vmaf_score of a.yuv", "status": "queued"}
+    assert job == known | nothing | {"created": "2023-11-14T22:13:21.000Z", "queue_position": 1}
     assert jobs.specs["job-1"].payload == {"ref": "a.yuv", "threads": 4}
 
 
@@ -89,20 +79,12 @@ async def test_what_can_not_be_done_is_refused_at_once(
 
 async def test_a_running_job_tells_how_far_it_is(jobs: FakeJobs, ask: Ask) -> None:
     await ask("submit_job", tool="vmaf_score", arguments={"ref": "a.yuv"})
-    jobs.run("job-1", Progress(12, 48, "12 of 48 frames", {"fps": 25.5, "eta_seconds": 1.4, "mean": 90.1}))
+    details = {"fps": 25.5, "eta_seconds": 1.4, "mean": 90.1}
+    jobs.run("job-1", Progress(12, 48, "12 of 48 frames", details))
     job = await ask("get_job", job_id="job-1")
-    assert job["status"] == "running"
-    assert job["started"] == "2023-11-14T22:13:22.000Z"
-    assert job["queue_position"] is None
-    assert job["result"] is None
-    assert job["progress"] == {
-        "done": 12,
-        "total": 48,
-        "message": "12 of 48 frames",
-        "fps": 25.5,
-        "eta_seconds": 1.4,
-        "mean": 90.1,
-    }
+    assert (job["status"], job["started"]) == ("running", "2023-11-14T22:13:22.000Z")
+    assert job["queue_position"] is job["result"] is None
+    assert job["progress"] == {"done": 12, "total": 48, "message": "12 of 48 frames", **details}
 
 
 async def test_a_completed_score_has_its_result_and_the_address_of_its_report(
