@@ -12,7 +12,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -146,15 +146,24 @@ def started(script: str, *arguments: str, by: Callable[..., Program] = Program) 
         env={**os.environ, "PYTHONPATH": path},
         start_new_session=True,  # so that children of its own can be ended with it
     )
-    end = threading.Timer(2 * PATIENCE, os.killpg, (process.pid, signal.SIGKILL))
-    end.start()
-    try:
+    with ending_in_time(process, lambda: os.killpg(process.pid, signal.SIGKILL)):
         yield process
+
+
+@contextmanager
+def ending_in_time(
+    process: Program | subprocess.Popen[str], kill: Callable[[], None], seconds: float = 2 * PATIENCE
+) -> Iterator[None]:
+    """Have a process killed with the block, or after some time at most."""
+    late = threading.Timer(seconds, kill)
+    late.start()
+    try:
+        yield
     finally:
-        end.cancel()
-        end.join()
+        late.cancel()
+        late.join()
         with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
+            kill()
         process.communicate()
 
 
@@ -170,7 +179,7 @@ class Command:
         """Whether an answer comes within this time."""
         return bool(select.select(self._ours[:1], [], [], seconds)[0])
 
-    def leave(self) -> None:
+    def close(self) -> None:
         while self._ours:
             os.close(self._ours.pop())
 
@@ -191,16 +200,8 @@ def commanded(module: str, *arguments: str) -> Iterator[Command]:
     os.close(theirs_in)
     os.close(theirs_out)
     command = Command(process, read, write)
-    end = threading.Timer(2 * PATIENCE, process.kill)
-    end.start()
-    try:
+    with closing(command), ending_in_time(process, process.kill):
         yield command
-    finally:
-        end.cancel()
-        end.join()
-        process.kill()
-        process.communicate()
-        command.leave()
 
 
 @contextmanager

@@ -24,7 +24,7 @@ from acuity.agents.embedded.presence import Presence
 from acuity.agents.embedded.subscriptions import UpdatePublisher
 from acuity.measure.feed import feed
 from bridge_room import measuring
-from embedded_client import PATIENCE, LineClient, connected, hosted
+from embedded_client import PATIENCE, LineClient, connected, ending_in_time, hosted
 from endpoint_bench import META
 from moving_pictures import pair
 from prepared_programs import Program
@@ -57,17 +57,12 @@ def command(program: str, clips: tuple[str, str], *options: str) -> list[str]:
 @contextmanager
 def serving(line: list[str], by: Callable[..., Program] = Program) -> Iterator[tuple[Program, str]]:
     """A command, and where it says that agents may connect."""
-    with by(line, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT) as process:
-        end = threading.Timer(3 * PATIENCE, process.kill)
-        end.start()
-        try:
-            said = process.stderr.readline()
-            found = re.search(r"agents may connect to (\S+)", said)
-            assert found, said + process.stderr.read()
-            yield process, found[1]
-        finally:
-            end.cancel()
-            process.kill()
+    started = by(line, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT)
+    with started as process, ending_in_time(process, process.kill, 3 * PATIENCE):
+        said = process.stderr.readline()
+        found = re.search(r"agents may connect to (\S+)", said)
+        assert found, said + process.stderr.read()
+        yield process, found[1]
 
 
 def agent(*arguments: str) -> str:

@@ -87,14 +87,10 @@ def test_a_child_does_not_keep_clients_waiting(tmp_path: Path) -> None:
         assert host.returncode == 0
 
 
-@pytest.mark.parametrize(
-    ("end", "code"),
-    [
-        ("sys.exit(3)", 3),
-        ("raise RuntimeError('host failed')", 1),
-        ("feed(measurement, map(pair, range(3)))", 0),
-    ],
-)
+ENDS = {"sys.exit(3)": 3, "raise RuntimeError('host failed')": 1, "feed(measurement, map(pair, range(3)))": 0}
+
+
+@pytest.mark.parametrize(("end", "code"), ENDS.items())
 def test_a_host_that_never_stops_it_leaves_nothing_behind(end: str, code: int, tmp_path: Path) -> None:
     path = tmp_path / "s"
     with host_at(path, f"input()\n{end}\n") as host, connected(path) as client:

@@ -17,7 +17,7 @@ import pytest
 from acuity.agents.embedded import EmbeddedConfig, EmbeddedServer
 from acuity.agents.embedded.config import READING_TOOLS, STEERING_TOOLS
 from acuity.agents.embedded.resources import RATES
-from embedded_client import PATIENCE
+from embedded_client import PATIENCE, ending_in_time
 from prepared_programs import Program
 from smoke_film import Film
 
@@ -30,17 +30,12 @@ TOOLS = {*READING_TOOLS, *STEERING_TOOLS}
 def example(name: str, *arguments: str) -> Iterator[Program]:
     process = Program(
         [sys.executable, "-u", str(ROOT / "examples" / name), *arguments],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
+        **dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE),
         text=True,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
     )
-    try:
+    with ending_in_time(process, process.kill, 3 * PATIENCE):
         yield process
-    finally:
-        process.kill()
-        process.communicate()
 
 
 @pytest.mark.parametrize("transport", ["sse", "uds"])
