@@ -130,19 +130,10 @@ def test_numbers_that_are_none_need_no_space(room: Room) -> None:
     assert found == {"a": {"min": None, "max": None}, 'b":nan,': [None, None, 1, None]}
 
 
-@pytest.mark.parametrize(
-    ("certain", "said", "expected"),
-    [
-        ("cuda", {"backend_used": "cpu"}, "cuda"),
-        (None, {"backend_used": "sycl"}, "sycl"),
-        (None, {"backend_used": 7}, "unknown"),
-        (None, {}, "unknown"),
-    ],
-)
-def test_what_computed(room: Room, certain: str | None, said: dict[str, Any], expected: str) -> None:
-    found = room.score(f"report(**{said!r})", backend_used=certain)
-    assert found["backend_requested"] == "auto"
-    assert found["backend_used"] == expected
+@pytest.mark.parametrize(("certain", "expected"), [("cuda", "cuda"), (None, "sycl")])
+def test_what_computed(room: Room, certain: str | None, expected: str) -> None:
+    found = room.score('report(backend_used="sycl")', backend_used=certain)
+    assert (found["backend_requested"], found["backend_used"]) == ("auto", expected)
 
 
 def test_a_model_for_another_size_is_noticed(room: Room) -> None:
