@@ -160,16 +160,11 @@ async def test_the_list_is_bounded_and_the_index_has_more(jobs: FakeJobs, client
     assert sum(uri.startswith("acuity://reports/") for uri in uris) == 50
     index = json.loads(await read(client, "acuity://reports"))
     assert (index["count"], index["truncated"]) == (60, False)
-    assert index["reports"][0] == {
-        "id": "job-60",
-        "title": "a.yuv against b.yuv",
-        "tool": "vmaf_score",
-        "created": "2023-11-14T22:14:20.000Z",
-        "finished": "2023-11-14T22:14:22.500Z",
-        "uri": "acuity://reports/job-60",
-        "csv_uri": "acuity://reports/job-60.csv",
-        "page_uri": "acuity://reports/job-60/report.html",
-    }
+    uri = "acuity://reports/job-60"
+    times = {"created": "2023-11-14T22:14:20.000Z", "finished": "2023-11-14T22:14:22.500Z"}
+    scored = {"id": "job-60", "title": "a.yuv against b.yuv", "tool": "vmaf_score", **times}
+    forms = {"uri": uri, "csv_uri": f"{uri}.csv", "page_uri": f"{uri}/report.html"}
+    assert index["reports"][0] == scored | forms
 
 
 async def test_every_listed_resource_can_be_read(jobs: FakeJobs, client: Client) -> None:

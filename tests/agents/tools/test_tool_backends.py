@@ -70,14 +70,9 @@ def test_a_backend_that_was_not_built_in_is_an_answer_without_work(backend: str)
     jobs = InlineJobs()
     without = "CuPy is not installed: pip install 'acuity-vmaf[cuda]', or pass backend='cpu'"
     found = Asked(backends.tools, jobs).ask("probe_backend", backend=backend)
-    assert found == {
-        "backend": backend,
-        "compiled_in": False,
-        "runtime_healthy": False,
-        "latency_ms": None,
-        "score": None,
-        "error": without if backend == "cuda" else f"the backend '{backend}' is not in this version",
-    }
+    error = without if backend == "cuda" else f"the backend '{backend}' is not in this version"
+    health = {"compiled_in": False, "runtime_healthy": False, "latency_ms": None, "score": None}
+    assert found == {"backend": backend, **health, "error": error}
     assert jobs.specs == []
 
 

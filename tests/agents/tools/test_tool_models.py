@@ -37,20 +37,14 @@ def described(name: str, *roots: Path) -> dict[str, Any]:
 def test_every_model_is_listed_in_one_shape() -> None:
     listed = Asked(models.tools).ask("list_models")["models"]
     path = find_model("vmaf_v0.6.1")
-    assert {
-        "name": "vmaf_v0.6.1",
-        "path": str(path),
-        "format": "json",
-        "size_bytes": path.stat().st_size,
-        "usable": True,
-        "intended_use": intended_use("vmaf_v0.6.1"),
-    } in listed
+    file = {"path": str(path), "format": "json", "size_bytes": path.stat().st_size}
+    usual = {"name": "vmaf_v0.6.1", "usable": True, "intended_use": intended_use("vmaf_v0.6.1"), **file}
+    assert usual in listed
     shown = {m["name"]: m["intended_use"] for m in listed if m["format"] == "json"}
     assert not [name for name, use in shown.items() if use is not None and "…" in use]
     version_1 = [m["usable"] for m in listed if m["name"].startswith("vmaf_v1.0.16")]
     assert version_1 == [{"cambi", "speed_chroma"} <= set(EXTRACTORS)] * 8
-    keys = {"name", "path", "format", "size_bytes", "usable", "intended_use"}
-    assert all(set(model) - {"made_from"} == keys for model in listed)
+    assert all(set(model) - {"made_from"} == set(usual) for model in listed)
     assert all(model["intended_use"] for model in listed if model["name"].startswith("acuity_"))
 
 

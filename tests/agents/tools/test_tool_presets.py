@@ -14,7 +14,7 @@ from acuity.cli.vmaf import main as vmaf
 from acuity.scoring.presets import PRESETS
 from moving_pictures import luma
 from scoring_clips import HELP, fake_vmaf, runs_of
-from scoring_room import Ask, ThreadJobs, playing
+from scoring_room import Ask, ThreadJobs, playing, raw_arguments
 
 FRAMES = 2
 # Large enough for every extractor of the presets.
@@ -42,15 +42,12 @@ def ask(folder: Path, thread_jobs: ThreadJobs) -> AbstractAsyncContextManager[As
 
 
 def raw_pair(folder: Path, **more: Any) -> dict[str, Any]:
-    return {"ref": str(folder / "ref.yuv"), "dis": str(folder / "dis.yuv"), **GEOMETRY, **more}
+    return raw_arguments(folder, **GEOMETRY, **more)
 
 
 def encoded_pair(folder: Path, **more: Any) -> dict[str, Any]:
-    return {
-        "reference_encoded": str(folder / "ref.y4m"),
-        "distorted_encoded": str(folder / "dis.y4m"),
-        **more,
-    }
+    pair = {f"{name}_encoded": str(folder / f"{name[:3]}.y4m") for name in ("reference", "distorted")}
+    return pair | more
 
 
 def report_of_the_command(folder: Path, out: Path, *options: str) -> dict[str, Any]:

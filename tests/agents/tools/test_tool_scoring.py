@@ -58,13 +58,8 @@ async def test_an_encoded_pair(ask: Ask, clips: Path) -> None:
 
 
 async def test_options_become_the_engines(ask: Ask, thread_jobs: ThreadJobs, clips: Path) -> None:
-    options = {
-        "disable_clip": True,
-        "enable_transform": True,
-        "feature": ["vif=debug=true"],
-        "precision": "3",
-    }
-    options |= {"frame_skip_ref": 1, "frame_skip_dist": 1, "subsample": 2, "threads": 1}
+    options = {"disable_clip": True, "enable_transform": True, "feature": ["vif=debug=true"], "threads": 1}
+    options |= {"frame_skip_ref": 1, "frame_skip_dist": 1, "subsample": 2, "precision": "3"}
     named = raw_arguments(clips, model="version=vmaf_v0.6.1:name=mine", **options)
     found = await ask("vmaf_score", **named)
     assert [frame["frameNum"] for frame in found["frames"]] == [0, 2, 4]

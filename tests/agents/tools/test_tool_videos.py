@@ -12,7 +12,7 @@ import pytest
 from acuity.agents.tools import videos
 from image_files import images
 from path_ground import make_ground
-from scoring_clips import FRAMES, container, raw, y4m
+from scoring_clips import FRAMES, GEOMETRY, container, raw, y4m
 from scoring_room import Asked
 from video_clips import encode, encode_two_streams
 
@@ -44,19 +44,9 @@ def test_folders_and_what_is_in_them(folder: Path) -> None:
     found = listed(folder)
     assert (found["folders"], found["count"]) == ([str(folder)], 4)
     assert not {"next_offset", "truncated"} & {*found}
-    assert by_name(found)["a.mp4"] == {
-        "path": str(folder / "a.mp4"),
-        "size_bytes": (folder / "a.mp4").stat().st_size,
-        "kind": "container",
-        "codec": "h264",
-        "width": 70,
-        "height": 52,
-        "pixfmt": "420",
-        "bitdepth": 8,
-        "fps": 25.0,
-        "frames": FRAMES,
-        "duration": FRAMES / 25,
-    }
+    file = {"path": str(folder / "a.mp4"), "size_bytes": (folder / "a.mp4").stat().st_size}
+    length = {"fps": 25.0, "frames": FRAMES, "duration": FRAMES / 25}
+    assert by_name(found)["a.mp4"] == {"kind": "container", "codec": "h264", **file, **GEOMETRY, **length}
     plain = by_name(found)["b.y4m"]
     assert (plain["kind"], plain["width"], plain["fps"], plain["frames"]) == ("y4m", 70, 25.0, FRAMES)
     guessed = by_name(found)["c_70x52_420p8.yuv"]

@@ -39,12 +39,8 @@ def clip(folder: Path, layout: str, depth: int, *, worse: bool) -> str:
 
 
 def raw(folder: Path, layout: str = "420", depth: int = 8) -> dict[str, Any]:
-    return {
-        "reference_path": clip(folder, layout, depth, worse=False),
-        "distorted_path": clip(folder, layout, depth, worse=True),
-        "width": WIDTH,
-        "height": HEIGHT,
-    }
+    ref, dis = (clip(folder, layout, depth, worse=worse) for worse in (False, True))
+    return {"reference_path": ref, "distorted_path": dis, "width": WIDTH, "height": HEIGHT}
 
 
 async def test_every_layout_and_depth_off_the_measuring_thread(ground: Ground, tmp_path: Path) -> None:

@@ -187,12 +187,8 @@ async def test_a_full_queue_is_an_error_of_the_protocol(era: str, tmp_path: Path
             await client.call_tool("vmaf.resume", {})
         assert caught.value.error.data == {"code": "VMAF_ERR_MCP_QUEUE_FULL"}
         assert "VMAF_ERR_MCP_QUEUE_FULL" in str(caught.value)
-        assert (await ground.ask("vmaf.status", by=client))["queue"] == {
-            "depth": 2,
-            "waiting": 2,
-            "outstanding": 2,
-            "refused": 1,
-        }
+        full = {"depth": 2, "waiting": 2, "outstanding": 2, "refused": 1}
+        assert (await ground.ask("vmaf.status", by=client))["queue"] == full
         await ground.feed()
         for answer in waiting:
             assert (await answer)["paused"] is True

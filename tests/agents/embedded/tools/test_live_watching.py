@@ -299,12 +299,8 @@ async def test_every_tool_says_what_it_takes_and_gives(ground: Ground, era: str)
     sent = listed.model_dump(by_alias=True, mode="json", exclude_none=True)["tools"]
     assert len(json.dumps(sent, separators=(",", ":"), ensure_ascii=False)) < 27_000
     tools = {tool.name: tool for tool in listed.tools}
-    assert set(tools) == {f"vmaf.{name}" for name in steering | reading} | {
-        "list_features",
-        "list_models",
-        "describe_model",
-        "compute_vmaf",
-    }
+    others = {"list_features", "list_models", "describe_model", "compute_vmaf"}
+    assert set(tools) == {f"vmaf.{name}" for name in steering | reading} | others
     for name, tool in tools.items():
         assert tool.input_schema["additionalProperties"] is False
         assert tool.output_schema is not None
