@@ -40,16 +40,9 @@ def jobs(ground: Ground) -> Jobs:
 
 
 def score(ground: Ground, **changes: Any) -> JobSpec:
-    request = Request(
-        reference=str(ground.root / "clip.yuv"),
-        distorted=str(ground.root / "sub/clip.yuv"),
-        models=[f"path={ground.root}/model.json"],
-        width=WIDTH,
-        height=HEIGHT,
-        pixel_format="420",
-        bitdepth=8,
-        threads=1,
-    )
+    geometry = {"width": WIDTH, "height": HEIGHT, "pixel_format": "420", "bitdepth": 8}
+    pair = str(ground.root / "clip.yuv"), str(ground.root / "sub/clip.yuv")
+    request = Request(*pair, models=[f"path={ground.root}/model.json"], threads=1, **geometry)
     return JobSpec("score", score_payload(replace(request, **changes)), tool="vmaf_score", title="a score")
 
 

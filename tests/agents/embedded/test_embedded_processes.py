@@ -49,11 +49,8 @@ def test_a_forked_child_forgets_it(tmp_path: Path) -> None:
     """What a child does with its copy, to the end of its interpreter, is no concern of the parent's."""
     path = tmp_path / "s"
     with host_at(path, FORKING) as host:
-        assert [host.stdout.readline().strip() for _ in range(3)] == [
-            "the server was stopped already: make another one",
-            "heard by False",
-            "child 0",
-        ]
+        said = [host.stdout.readline().strip() for _ in range(3)]
+        assert said == ["the server was stopped already: make another one", "heard by False", "child 0"]
         with connected(path) as client:
             assert client.call("vmaf.status")["frames_read"] == 1
         out, err = host.communicate("", timeout=PATIENCE)

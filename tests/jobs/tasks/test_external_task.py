@@ -214,11 +214,8 @@ def test_it_is_the_summary_of_the_exact_figures(scored: acuity.ScoreReport) -> N
 
 
 def test_frames_and_columns_that_are_not_there() -> None:
-    rows = [
-        {"frameNum": 0, "metrics": {"vmaf": 90.0}},
-        {"frameNum": 2, "metrics": {"vmaf": None}},
-        {"frameNum": 4, "metrics": {"vmaf": 70.0}},
-    ]
+    scores = {0: 90.0, 2: None, 4: 70.0}
+    rows = [{"frameNum": frame, "metrics": {"vmaf": score}} for frame, score in scores.items()]
     report = {"frames": rows, "pooled_metrics": {}}
     found = summarize(report, {"vmaf": None, "neg": "vmaf_v0.6.1neg"})
     assert (found["score"], found["model"], len(found["models"])) == (80.0, None, 1)
