@@ -79,6 +79,11 @@ class Ground:
     async def flush(self) -> None:
         await self.measuring(self.measurement.flush)
 
+    async def finish(self, count: int = 1) -> None:
+        """Feed the last frames."""
+        await self.feed(count)
+        await self.flush()
+
     async def steered(self, tool: str, *, by: Client | None = None, **arguments: Any) -> dict[str, Any]:
         """Call a tool that is answered at the next boundary, and feed the frame that ends there."""
         before = self.native.outstanding

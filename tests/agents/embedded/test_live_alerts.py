@@ -74,8 +74,7 @@ async def test_it_answers_when_the_time_or_the_measurement_is_over(ground: Groun
 
 async def test_many_low_frames_come_in_parts(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("acuity.agents.embedded.tools.watching.MAX_ROWS", 5)
-    await ground.feed(12)
-    await ground.flush()
+    await ground.finish(12)
     seen, first, over = [], 0, False
     while not over:
         part = await ground.ask("vmaf.watch", below=HIGH, first=first)
@@ -95,8 +94,7 @@ async def test_subscribers_are_told_of_every_frame_once(ground: Ground, uri: str
     async with ground.connected("legacy", message_handler=heard) as client:
         await client.subscribe_resource(uri)
         while ground.measurement.frames < FRAMES:
-            await ground.feed(4)
-        await ground.flush()
+            await ground.finish(4)
         with anyio.fail_after(SECONDS):
             while not heard.updates or not heard.updates[-1].meta[META_KEY]["over"]:
                 await heard.until(len(heard.updates) + 1)

@@ -215,8 +215,7 @@ async def test_resources_can_be_read(ground: Ground) -> None:
     assert (empty["count"], empty["frames"]) == (0, [])
     with pytest.raises(MCPError, match="no frame was measured"):
         await read(ground.client, REPORT)
-    await ground.feed(6)
-    await ground.flush()
+    await ground.finish(6)
     scores = await read(ground.client, f"{SCORES}?frames=1-3&rate=2")
     assert [row["frame"] for row in scores["frames"]] == [1, 2, 3]
     assert scores["aggregate"]["mean"] == ground.measurement.pool()

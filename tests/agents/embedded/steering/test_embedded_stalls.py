@@ -145,8 +145,7 @@ async def test_a_swap_to_the_same_model_begins_no_segment(ground: Ground, repred
     await ground.feed(3)
     done = await ground.steered("vmaf.request_model_swap", name=MODEL, repredict=repredict)
     assert (done["status"], done["first"], done["starts"]) == ("MODEL_SWAPPED", 4, [])
-    await ground.feed(2)
-    await ground.flush()
+    await ground.finish(2)
     assert len(ground.measurement.segments) == 1
     report: dict[str, Any] = await ground.ask("vmaf.report")
     assert "steering" not in report["acuity"]

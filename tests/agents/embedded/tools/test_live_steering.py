@@ -26,8 +26,7 @@ async def test_a_swap_is_answered_when_it_holds(tmp_path: Path) -> None:
         done = await ground.steered("vmaf.request_model_swap", name=NEG)
         assert (done["first"], done["next_frame"]) == (4, 4)  # the fourth was under way
         assert done["status"] == "MODEL_SWAPPED" or done["waits_for"]
-        await ground.feed(4)
-        await ground.flush()
+        await ground.finish(4)
         found = await ground.ask("vmaf.score", first=0)
         first = done["first"]
         expected = [*plain[:first], *neg[first:]]
@@ -55,8 +54,7 @@ async def test_a_swap_that_has_to_wait_says_so_and_shows_later(tmp_path: Path) -
         assert (await ground.ask("vmaf.status"))["model"] == str(small)
         await ground.feed(done["first"] - 5)
         assert (await ground.ask("vmaf.status"))["model"] == MODEL
-        await ground.feed(2)
-        await ground.flush()
+        await ground.finish(2)
         frame = done["first"]
         found = await ground.ask("vmaf.score", index=frame)
         assert found["model"] == averaging
@@ -75,8 +73,7 @@ async def test_earlier_frames_can_be_predicted_again(tmp_path: Path) -> None:
         after = await ground.ask("vmaf.score", last=1)
         assert before["model"] == MODEL
         assert after["model"] == NEG
-        await ground.feed(2)
-        await ground.flush()
+        await ground.finish(2)
         found = await ground.ask("vmaf.score")
         assert found["aggregate"]["frames"] == 6
         report = await ground.ask("vmaf.report", precision="max")
@@ -94,8 +91,7 @@ async def test_figures_of_several_models_are_never_pooled(tmp_path: Path) -> Non
         assert [note["code"] for note in done["notes"]] == ["display"]
         assert "70x52 is scored as if" in done["notes"][0]["text"]
         assert (await ground.ask("vmaf.status"))["last_model"] == MODEL
-        await ground.feed(2)
-        await ground.flush()
+        await ground.finish(2)
         early = await ground.ask("vmaf.score", last=done["first"] - 1, percentiles=[5])
         late = await ground.ask("vmaf.score", first=done["first"], percentiles=[5])
         assert "parts" not in late["aggregate"]

@@ -54,8 +54,7 @@ async def test_scores_have_the_digits_of_the_report(threads: int, tmp_path: Path
         newest = await ground.ask("vmaf.score")
         assert newest["score"] == whole.columns["vmaf"][newest["frame"]]
         assert newest["aggregate"]["mean"] == whole.pool(last=newest["aggregate"]["last"])
-        await ground.feed(5)
-        await ground.flush()
+        await ground.finish(5)
         over = await ground.ask("vmaf.score", percentiles=[0, 5, 50, 99.5])
         assert (over["frame"], over["model"]) == (11, MODEL)
         aggregate = over["aggregate"]
@@ -85,8 +84,7 @@ async def test_the_newest_score_is_the_newest_there_is(tmp_path: Path) -> None:
 async def test_a_range_has_its_own_aggregate_and_features(tmp_path: Path) -> None:
     whole = measure(9, MODEL, features=("vif=debug=true",))
     async with playing(tmp_path, MODEL, features=("vif=debug=true",)) as ground:
-        await ground.feed(9)
-        await ground.flush()
+        await ground.finish(9)
         found = await ground.ask("vmaf.score", first=2, last=5, features=["all"], percentiles=[10])
         assert [row["frame"] for row in found["frames"]] == [2, 3, 4, 5]
         assert found["aggregate"]["mean"] == whole.pool(first=2, last=5)
@@ -103,8 +101,7 @@ async def test_a_range_has_its_own_aggregate_and_features(tmp_path: Path) -> Non
 
 async def test_a_long_range_comes_in_parts(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("acuity.agents.embedded.live.scores.MAX_FRAMES", 4)
-    await ground.feed(10)
-    await ground.flush()
+    await ground.finish(10)
     seen: list[int] = []
     first: int | None = 1
     while first is not None:
@@ -153,8 +150,7 @@ async def test_without_a_model_features_have_to_be_named(tmp_path: Path) -> None
 
 async def test_subsampled_frames_are_left_out(tmp_path: Path) -> None:
     async with playing(tmp_path, MODEL, subsample=3) as ground:
-        await ground.feed(7)
-        await ground.flush()
+        await ground.finish(7)
         found = await ground.ask("vmaf.score", first=0)
         assert [row["frame"] for row in found["frames"]] == [0, 3, 6]
         sentence = await ground.refused("vmaf.score", index=4)
@@ -164,8 +160,7 @@ async def test_subsampled_frames_are_left_out(tmp_path: Path) -> None:
 
 async def test_the_worst_frames_so_far(ground: Ground) -> None:
     whole = measure(10, MODEL)
-    await ground.feed(10)
-    await ground.flush()
+    await ground.finish(10)
     found = await ground.ask("vmaf.worst_frames", n=3)
     assert [(row["frame"], row["score"]) for row in found["frames"]] == whole.worst(3)
     assert found["frames_compared"] == 10
@@ -254,8 +249,7 @@ async def test_a_long_report_is_written_in_slices(ground: Ground, monkeypatch: p
         turns += 1
 
     monkeypatch.setattr(ground.live.budget, "turn", turn)
-    await ground.feed(60)
-    await ground.flush()
+    await ground.finish(60)
     for precision in ("legacy", "max"):
         turns = 0
         result = await ground.client.call_tool(
