@@ -94,7 +94,8 @@ async def test_subscribers_are_told_of_every_frame_once(ground: Ground, uri: str
     async with ground.connected("legacy", message_handler=heard) as client:
         await client.subscribe_resource(uri)
         while ground.measurement.frames < FRAMES:
-            await ground.finish(4)
+            await ground.feed(4)
+        await ground.flush()
         with anyio.fail_after(SECONDS):
             while not heard.updates or not heard.updates[-1].meta[META_KEY]["over"]:
                 await heard.until(len(heard.updates) + 1)

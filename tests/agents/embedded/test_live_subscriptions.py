@@ -190,7 +190,7 @@ async def test_what_cannot_be_subscriber_is_refused(era: str, tmp_path: Path) ->
             await follow(client, era, f"{SCORES}?speed=1")
         if era == "legacy":
             with pytest.raises(MCPError, match="can't be subscribed to: there are acuity://measurement/sta"):
-                await follow("acuity://elsewhere")
+                await follow(client, era, "acuity://elsewhere")
             for number in range(16):
                 await follow(client, era, f"{SCORES}?rate={number + 1}")
             with pytest.raises(MCPError, match="16 subscriptions are the most"):

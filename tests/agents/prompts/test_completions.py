@@ -153,8 +153,9 @@ async def test_ids_of_reports(form: str) -> None:
 async def test_what_nobody_offers_is_refused(
     ref: types.PromptReference | types.ResourceTemplateReference, sentence: str
 ) -> None:
-    with pytest.raises(MCPError) as caught:
-        await complete(ref, "name", "")
+    async with Client(serve(FakeJobs())) as client:
+        with pytest.raises(MCPError) as caught:
+            await client.complete(ref, {"name": "name", "value": ""})
     assert (caught.value.error.code, caught.value.error.message) == (types.INVALID_PARAMS, sentence)
 
 

@@ -171,8 +171,9 @@ def test_encoders_are_compared_and_the_chosen_one_is_made() -> None:
     ],
 )  # fmt: skip
 async def test_arguments_that_say_nothing(name: str, arguments: dict[str, str], sentence: str) -> None:
-    with pytest.raises(MCPError) as caught:
-        await got(name, arguments)
+    async with Client(serve(FakeJobs())) as client:
+        with pytest.raises(MCPError) as caught:
+            await client.get_prompt(name, arguments)
     assert (caught.value.error.code, caught.value.error.message) == (types.INVALID_PARAMS, sentence)
 
 

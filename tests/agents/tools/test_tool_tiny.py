@@ -111,13 +111,14 @@ async def test_another_binary_gets_no_tiny_model(clips: Path, tmp_path: Path) ->
 
 
 async def test_names_are_those_of_the_list(
-    ask: Ask, thread_jobs: ThreadJobs, clips: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    thread_jobs: ThreadJobs, clips: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     full_reference(tmp_path / "mine.onnx")
     monkeypatch.setenv("ACUITY_MODEL_PATH", str(tmp_path))
-    for name in ("acuity_fr_v1", "mine", "mine.onnx"):
-        found = await ask("vmaf_score", **raw_arguments(clips, tiny_model=name))
-        assert [model["name"] for model in found["models"]][1] in ("acuity_fr_v1", "mine")
+    async with playing(clips, jobs=thread_jobs) as ask:
+        for name in ("acuity_fr_v1", "mine", "mine.onnx"):
+            found = await ask("vmaf_score", **raw_arguments(clips, tiny_model=name))
+            assert [model["name"] for model in found["models"]][1] in ("acuity_fr_v1", "mine")
     asked = [spec.payload["request"]["tiny_model"] for spec in thread_jobs.specs]
     assert asked == ["acuity_fr_v1", *[str(tmp_path / "mine.onnx")] * 2]
 
