@@ -170,7 +170,7 @@ async def test_without_a_stream_the_answer_is_in_the_reply(way: str) -> None:
             assert (reply.status_code, reply.headers["content-type"]) == (200, "application/json")
             replies.append(reply.content)
             listed = await post(http, url, request("x", "tools/list", way))
-            assert len(listed.json()["result"]["tools"]) == 7
+            assert "vmaf.status" in [tool["name"] for tool in listed.json()["result"]["tools"]]
             assert (bench.quick, bench.slow) == ((1, 0) if fast else (0, 1))
     assert replies[0] == replies[1]
 
