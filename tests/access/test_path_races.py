@@ -1,7 +1,6 @@
 """Whoever may change files under a root while they are checked gains nothing by it.
 
-Each race is staged: the change happens at the very moment that hurts most, right before or after the
-opening, and once more with threads that try their luck.
+Each race is staged: the change happens at the very moment that hurts most, right before the opening.
 """
 
 from __future__ import annotations
@@ -33,18 +32,6 @@ def replace(path: Path, target: Path | str) -> None:
     path.symlink_to(target)
 
 
-def link(ground: Ground) -> None:
-    replace(ground.root / "sub/clip.yuv", ground.secret)
-
-
-def relative_link(ground: Ground) -> None:
-    replace(ground.root / "sub/clip.yuv", "../../outside/secret.yuv")
-
-
-def folder(ground: Ground) -> None:
-    replace(ground.root / "sub", ground.outside)
-
-
 def root(ground: Ground) -> None:
     (ground.outside / "sub").mkdir()
     (ground.outside / "sub/clip.yuv").write_bytes(SECRET)
@@ -64,18 +51,6 @@ def pipe(ground: Ground) -> None:
     os.mkfifo(ground.root / "sub/clip.yuv")
 
 
-def device(ground: Ground) -> None:
-    replace(ground.root / "sub/clip.yuv", "/dev/zero")
-
-
-def standard_input(ground: Ground) -> None:
-    replace(ground.root / "sub/clip.yuv", "/dev/stdin")
-
-
-def process(ground: Ground) -> None:
-    replace(ground.root / "sub/clip.yuv", "/proc/self/environ")
-
-
 def open_secret(ground: Ground) -> None:
     """A descriptor that the process has anyway."""
     fd = os.open(ground.secret, os.O_RDONLY)
@@ -89,18 +64,24 @@ def directory(ground: Ground) -> None:
     (ground.root / "sub/clip.yuv").mkdir()
 
 
-def loop(ground: Ground) -> None:
-    replace(ground.root / "sub/clip.yuv", "clip.yuv")
-
-
 def nothing(ground: Ground) -> None:
     (ground.root / "sub/clip.yuv").unlink()
 
 
-SWAPS = (
-    *(link, relative_link, folder, root, moved_folder, pipe, device, standard_input, process, open_secret),
-    *(directory, loop, nothing),
-)
+def links_to(name: str, target: str) -> Swap:
+    return lambda ground: replace(ground.root / name, ground.text(target))
+
+
+SWAPS: dict[str, Swap] = {
+    "link": links_to("sub/clip.yuv", "{secret}"),
+    "relative_link": links_to("sub/clip.yuv", "../../outside/secret.yuv"),
+    "folder": links_to("sub", "{outside}"),
+    "device": links_to("sub/clip.yuv", "/dev/zero"),
+    "standard_input": links_to("sub/clip.yuv", "/dev/stdin"),
+    "process": links_to("sub/clip.yuv", "/proc/self/environ"),
+    "loop": links_to("sub/clip.yuv", "clip.yuv"),
+    **{swap.__name__: swap for swap in (root, moved_folder, pipe, open_secret, directory, nothing)},
+}
 
 
 @pytest.fixture
@@ -111,25 +92,21 @@ def ground(tmp_path: Path) -> Iterator[Ground]:
         os.close(SPARE)
 
 
-def at_the_opening(monkeypatch: pytest.MonkeyPatch, act: Callable[[], None], *, after: bool = False) -> None:
-    """Make the first os.open() of a clip happen right after `act`, or right before it."""
+def at_the_opening(monkeypatch: pytest.MonkeyPatch, act: Callable[[], None]) -> None:
+    """Make the first os.open() of a clip happen right after `act`."""
     real, left = os.open, [act]
 
-    def opened(path: object, flags: int, *rest: object, **names: object) -> int:
-        mine = left.pop() if left and str(path).endswith("clip.yuv") else None
-        if mine is not None and not after:
-            mine()
-        fd: int = real(path, flags, *rest, **names)  # type: ignore[call-overload]
-        if mine is not None and after:
-            mine()
-        return fd
+    def opened(path: object, *rest: object, **names: object) -> int:
+        if left and str(path).endswith("clip.yuv"):
+            left.pop()()
+        return real(path, *rest, **names)  # type: ignore[call-overload]
 
     monkeypatch.setattr(os, "open", opened)
 
 
-@pytest.mark.parametrize("swap", SWAPS, ids=lambda swap: swap.__name__)
-def test_between_check_and_open(ground: Ground, monkeypatch: pytest.MonkeyPatch, swap: Swap) -> None:
-    at_the_opening(monkeypatch, lambda: swap(ground))
+@pytest.mark.parametrize("swap", SWAPS)
+def test_between_check_and_open(ground: Ground, monkeypatch: pytest.MonkeyPatch, swap: str) -> None:
+    at_the_opening(monkeypatch, lambda: SWAPS[swap](ground))
     before = open_descriptors()
     with pytest.raises(PathError) as caught:
         ground.paths.check(str(ground.root / "sub/clip.yuv"))
@@ -137,10 +114,10 @@ def test_between_check_and_open(ground: Ground, monkeypatch: pytest.MonkeyPatch,
     assert "secret" not in str(caught.value)
 
 
-@pytest.mark.parametrize("swap", SWAPS, ids=lambda swap: swap.__name__)
-def test_between_the_server_and_its_worker(ground: Ground, swap: Swap) -> None:
+@pytest.mark.parametrize("swap", SWAPS)
+def test_between_the_server_and_its_worker(ground: Ground, swap: str) -> None:
     checked = ground.paths.check(str(ground.root / "sub/clip.yuv"))
-    swap(ground)
+    SWAPS[swap](ground)
     restrict(guard_for(ground.paths))
     before = open_descriptors()
     for attempt in (
@@ -151,7 +128,7 @@ def test_between_the_server_and_its_worker(ground: Ground, swap: Swap) -> None:
         lambda: load_model(f"path={checked}"),
     ):
         # What can't be opened at all has its usual sentence; the guard refuses the rest.
-        with pytest.raises((AcuityError, OSError) if swap in (loop, nothing) else PathError):
+        with pytest.raises((AcuityError, OSError) if swap in ("loop", "nothing") else PathError):
             attempt()
     assert open_descriptors() == before
 

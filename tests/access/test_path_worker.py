@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -34,26 +33,20 @@ def ground(tmp_path: Path) -> Ground:
     return ground
 
 
-def settings(ground: Ground) -> JobsConfig:
+@pytest.fixture
+def jobs(ground: Ground) -> Jobs:
     roots = tuple(map(str, ground.paths.roots))
-    return JobsConfig(workers=1, queue=4, time_limit=PATIENCE, kept=100, data=None, roots=roots)
+    return Jobs(JobsConfig(workers=1, queue=4, time_limit=PATIENCE, kept=100, data=None, roots=roots))
 
 
 def score(ground: Ground, **changes: Any) -> JobSpec:
-    request = Request(
-        reference=str(ground.root / "clip.yuv"),
-        distorted=str(ground.root / "sub/clip.yuv"),
-        models=[f"path={ground.root}/model.json"],
-        width=WIDTH,
-        height=HEIGHT,
-        pixel_format="420",
-        bitdepth=8,
-        threads=1,
-    )
+    geometry = {"width": WIDTH, "height": HEIGHT, "pixel_format": "420", "bitdepth": 8}
+    pair = str(ground.root / "clip.yuv"), str(ground.root / "sub/clip.yuv")
+    request = Request(*pair, models=[f"path={ground.root}/model.json"], threads=1, **geometry)
     return JobSpec("score", score_payload(replace(request, **changes)), tool="vmaf_score", title="a score")
 
 
-def test_a_worker_reads_only_under_the_roots(ground: Ground) -> None:
+async def test_a_worker_reads_only_under_the_roots(jobs: Jobs, ground: Ground) -> None:
     """Paths reach it unchecked here: by then they may lead elsewhere than when the server checked them."""
     (ground.outside / "model.json").write_text(json.dumps(small_document()))
     swapped = ground.root / "swapped.yuv"
@@ -70,33 +63,23 @@ def test_a_worker_reads_only_under_the_roots(ground: Ground) -> None:
         ({"distorted": str(ground.root / "*.png")}, "not searched for images here"),
         ({"distorted": "http://127.0.0.1:9/a.mkv", "allow_network": True}, "only local files are read"),
     ]
-
-    async def main() -> None:
-        async with Jobs(settings(ground)) as jobs:
-            outcome = await jobs.run(score(ground), client="a")
-            assert len(outcome.document["frames"]) == 2
-            swapped.write_bytes((ground.root / "clip.yuv").read_bytes())
-            assert ground.paths.check(str(swapped)) == swapped
-            swapped.unlink()
-            swapped.symlink_to(ground.outside / "clip.yuv")
-            for changes, says in attempts:
-                with pytest.raises(AcuityError, match=says):
-                    await jobs.run(score(ground, **changes), client="a")
-            assert (await jobs.run(score(ground), client="a")).document["frames"]
-            assert jobs.stats().workers_lost == 0
-
-    asyncio.run(asyncio.wait_for(main(), PATIENCE))
+    outcome = await jobs.run(score(ground), client="a")
+    assert len(outcome.document["frames"]) == 2
+    swapped.write_bytes((ground.root / "clip.yuv").read_bytes())
+    assert ground.paths.check(str(swapped)) == swapped
+    swapped.unlink()
+    swapped.symlink_to(ground.outside / "clip.yuv")
+    for changes, says in attempts:
+        with pytest.raises(AcuityError, match=says):
+            await jobs.run(score(ground, **changes), client="a")
+    assert (await jobs.run(score(ground), client="a")).document["frames"]
+    assert jobs.stats().workers_lost == 0
 
 
-def test_what_is_outside_is_never_read(ground: Ground) -> None:
+async def test_what_is_outside_is_never_read(jobs: Jobs, ground: Ground) -> None:
     """Opened, perhaps, where a link was put in its place just now; but not a byte is read."""
     (ground.root / "late.yuv").symlink_to(ground.outside / "clip.yuv")
-
-    async def main() -> None:
-        async with Jobs(settings(ground)) as jobs:
-            with FileCanary(ground.outside / "clip.yuv", events=FileCanary.READ) as canary:
-                with pytest.raises(AcuityError, match="not under an allowlisted root"):
-                    await jobs.run(score(ground, distorted=str(ground.root / "late.yuv")), client="a")
-                assert not canary.touched
-
-    asyncio.run(asyncio.wait_for(main(), PATIENCE))
+    with FileCanary(ground.outside / "clip.yuv", events=FileCanary.READ) as canary:
+        with pytest.raises(AcuityError, match="not under an allowlisted root"):
+            await jobs.run(score(ground, distorted=str(ground.root / "late.yuv")), client="a")
+        assert not canary.touched

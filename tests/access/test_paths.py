@@ -11,28 +11,15 @@ from acuity.access.paths import AllowedPaths
 from acuity.errors import FeatureError, ModelError, PathError
 from acuity.models import parse_spec
 from canary import open_descriptors
-from path_ground import CLIP, Ground, make_ground
+from path_ground import CLIP, Ground
 
 DEVICES = Path("/dev")
-
-
-@pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Ground:
-    return make_ground(tmp_path_factory.mktemp("paths"))
 
 
 @pytest.fixture(autouse=True)
 def ground(world: Ground, monkeypatch: pytest.MonkeyPatch) -> Ground:
     monkeypatch.chdir(world.base)
     return world
-
-
-def descriptor_is_closed(fd: int) -> bool:
-    try:
-        os.fstat(fd)
-    except OSError:
-        return True
-    return False
 
 
 @pytest.mark.parametrize(
@@ -59,42 +46,30 @@ def test_what_is_under_a_root_is_opened(ground: Ground, template: str, leads_to:
         assert file.path == ground.root / leads_to
         assert os.read(file.fd, 1000) == CLIP
         assert not os.get_inheritable(file.fd)
-        fd = file.fd
-    assert descriptor_is_closed(fd)
+    assert open_descriptors() == before
 
 
 def test_the_sentence_of_the_reference(ground: Ground) -> None:
-    with pytest.raises(PathError) as caught:
-        ground.paths.check("/etc/passwd")
-    assert str(caught.value) == (
-        "path /etc/passwd not under an allowlisted root; set VMAF_MCP_ALLOW to extend."
-    )
-    with pytest.raises(PathError) as caught:
-        ground.paths.check("allowed/missing.yuv")
-    missing = f"no such file under the allowed folders: {ground.root / 'missing.yuv'}"
-    assert str(caught.value) == missing
-    helpful = AllowedPaths([ground.root], listed_by="list_videos")
-    for text in ("missing.yuv", "$HOME/a.yuv", "-rf"):
+    def refused(paths: AllowedPaths, text: str) -> str:
         with pytest.raises(PathError) as caught:
-            helpful.check(f"{ground.root}/{text}")
-        assert str(caught.value) == (
-            f"no such file under the allowed folders: {ground.root}/{text}; list_videos shows what is there"
-        )
+            paths.check(text)
+        return str(caught.value)
+
+    outside = "path /etc/passwd not under an allowlisted root; set VMAF_MCP_ALLOW to extend."
+    missing = f"no such file under the allowed folders: {ground.root}"
+    assert refused(ground.paths, "/etc/passwd") == outside
+    assert refused(ground.paths, "allowed/missing.yuv") == f"{missing}/missing.yuv"
+    helpful = AllowedPaths([ground.root], listed_by="list_videos")
     for name, remedy in {
+        **dict.fromkeys(("missing.yuv", "$HOME/a.yuv", "-rf"), "; list_videos shows what is there"),
         "none.parquet": "; list_videos with kind=table shows what is there",
         "none.onnx": "; list_videos with kind=model shows what is there",
         "enc_*.mp4": "; patterns are not read here: name each file, as list_videos with name=enc_ shows them",
         "shot*.png": "; patterns of images are not read here, so make a video of them",
     }.items():
-        with pytest.raises(PathError) as caught:
-            helpful.check(f"{ground.root}/{name}")
-        assert str(caught.value) == f"no such file under the allowed folders: {ground.root}/{name}{remedy}"
-    with pytest.raises(PathError) as caught:
-        helpful.check("/etc/passwd")
-    assert str(caught.value) == (
-        "path /etc/passwd not under an allowlisted root; set VMAF_MCP_ALLOW to extend. "
-        "list_videos shows what can be read: pass a path as it has them, in full."
-    )
+        assert refused(helpful, f"{ground.root}/{name}") == f"{missing}/{name}{remedy}"
+    advice = "list_videos shows what can be read: pass a path as it has them, in full."
+    assert refused(helpful, "/etc/passwd") == f"{outside} {advice}"
     with pytest.raises(PathError, match=r"none\.json; list_models shows the models$"):
         helpful.check_model(f"path={ground.root}/none.json")
 
@@ -178,62 +153,61 @@ def test_a_current_folder_that_is_gone(tmp_path: Path, ground: Ground) -> None:
     assert ground.paths.check(f"{ground.root}/clip.yuv") == ground.root / "clip.yuv"
 
 
-class TestOutputs:
-    def test_a_file_that_exists_is_no_new_one(self, tmp_path: Path) -> None:
-        (tmp_path / "in").mkdir()
-        paths = AllowedPaths([tmp_path])
-        for name in ("new.json", "in/new.json"):
-            assert paths.check_output(str(tmp_path / name)) == tmp_path / name
-            (tmp_path / name).write_bytes(b"{}")
-            with pytest.raises(PathError, match="exists already: give a new name"):
-                paths.check_output(str(tmp_path / name))
-
-    def test_the_innermost_root_decides(self, tmp_path: Path) -> None:
-        (tmp_path / "data/outputs").mkdir(parents=True)
-        paths = AllowedPaths([tmp_path / "data"], writable=[tmp_path, tmp_path / "data/outputs"])
-        for name, allowed in (("a", True), ("data/jobs.sqlite-wal", False), ("data/outputs/a", True)):
-            if allowed:
-                assert paths.check_output(str(tmp_path / name)) == tmp_path / name
-            else:
-                with pytest.raises(PathError, match="which is only read"):
-                    paths.check_output(str(tmp_path / name))
+def test_a_file_that_exists_is_no_new_one(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    paths = AllowedPaths([tmp_path])
+    for name in ("new.json", "in/new.json"):
+        assert paths.check_output(str(tmp_path / name)) == tmp_path / name
+        (tmp_path / name).write_bytes(b"{}")
+        with pytest.raises(PathError, match="exists already: give a new name"):
+            paths.check_output(str(tmp_path / name))
 
 
-class TestModels:
-    @pytest.mark.parametrize(
-        ("spec", "becomes"),
-        [
-            ("vmaf_v0.6.1", "version=vmaf_v0.6.1"),
-            ("version=vmaf_v0.6.1:name=neg:disable_clip", "version=vmaf_v0.6.1:name=neg:disable_clip"),
-            ("vmaf_v0.6.1:vif.vif_enhn_gain_limit=1.0", "version=vmaf_v0.6.1:vif.vif_enhn_gain_limit=1.0"),
-            ("version=vmaf_v0.6.1.json", "version=vmaf_v0.6.1.json"),  # the engine knows a better name
-            ("path=allowed/model.json", "path={root}/model.json"),
-            ("path={root}/good.json:name=a", "path={root}/sub/model.json:name=a"),
-            ("allowed/model.json:enable_transform", "path={root}/model.json:enable_transform"),
-            ("path={root}/model.json:vif.x=1:vif.x=2", "path={root}/model.json:vif.x=2"),
-        ],
-    )
-    def test_strings_come_back_resolved(self, ground: Ground, spec: str, becomes: str) -> None:
-        assert ground.paths.check_model(ground.text(spec)) == ground.text(becomes)
+def test_the_innermost_root_decides(tmp_path: Path) -> None:
+    (tmp_path / "data/outputs").mkdir(parents=True)
+    paths = AllowedPaths([tmp_path / "data"], writable=[tmp_path, tmp_path / "data/outputs"])
+    for name in ("a", "data/outputs/a"):
+        assert paths.check_output(str(tmp_path / name)) == tmp_path / name
+    with pytest.raises(PathError, match="which is only read"):
+        paths.check_output(str(tmp_path / "data/jobs.sqlite-wal"))
 
-    def test_a_colon_in_a_path(self, tmp_path: Path, ground: Ground) -> None:
-        model = tmp_path / "a:b.json"
-        model.write_bytes((ground.root / "model.json").read_bytes())
-        (tmp_path / "link.json").symlink_to(model)
-        paths = AllowedPaths([tmp_path])
-        assert paths.check_model(str(model)) == str(model)
-        assert parse_spec(paths.check_model(str(model))).path == str(model)
-        assert paths.check_model(str(tmp_path / "link.json")) == str(model)
-        with pytest.raises(ModelError, match="copy the file to a path without ':'"):
-            paths.check_model(f"path={tmp_path}/link.json:name=x")
 
-    def test_a_name_that_is_a_spec(self, tmp_path: Path, ground: Ground) -> None:
-        """A file called 'a:name=x.json' must not be read as the model 'a'."""
-        (tmp_path / "a:name=x.json").write_bytes((ground.root / "model.json").read_bytes())
-        (tmp_path / "link:1.json").symlink_to("a:name=x.json")
-        (tmp_path / "a").symlink_to(ground.secret)
-        with pytest.raises(ModelError, match="copy the file"):
-            AllowedPaths([tmp_path]).check_model(str(tmp_path / "link:1.json"))
+@pytest.mark.parametrize(
+    ("spec", "becomes"),
+    [
+        ("vmaf_v0.6.1", "version=vmaf_v0.6.1"),
+        ("version=vmaf_v0.6.1:name=neg:disable_clip", "version=vmaf_v0.6.1:name=neg:disable_clip"),
+        ("vmaf_v0.6.1:vif.vif_enhn_gain_limit=1.0", "version=vmaf_v0.6.1:vif.vif_enhn_gain_limit=1.0"),
+        ("version=vmaf_v0.6.1.json", "version=vmaf_v0.6.1.json"),  # the engine knows a better name
+        ("path=allowed/model.json", "path={root}/model.json"),
+        ("path={root}/good.json:name=a", "path={root}/sub/model.json:name=a"),
+        ("allowed/model.json:enable_transform", "path={root}/model.json:enable_transform"),
+        ("path={root}/model.json:vif.x=1:vif.x=2", "path={root}/model.json:vif.x=2"),
+    ],
+)
+def test_strings_come_back_resolved(ground: Ground, spec: str, becomes: str) -> None:
+    assert ground.paths.check_model(ground.text(spec)) == ground.text(becomes)
+
+
+def test_a_colon_in_a_path(tmp_path: Path, ground: Ground) -> None:
+    model = tmp_path / "a:b.json"
+    model.write_bytes((ground.root / "model.json").read_bytes())
+    (tmp_path / "link.json").symlink_to(model)
+    paths = AllowedPaths([tmp_path])
+    assert paths.check_model(str(model)) == str(model)
+    assert parse_spec(paths.check_model(str(model))).path == str(model)
+    assert paths.check_model(str(tmp_path / "link.json")) == str(model)
+    with pytest.raises(ModelError, match="copy the file to a path without ':'"):
+        paths.check_model(f"path={tmp_path}/link.json:name=x")
+
+
+def test_a_name_that_is_a_spec(tmp_path: Path, ground: Ground) -> None:
+    """A file called 'a:name=x.json' must not be read as the model 'a'."""
+    (tmp_path / "a:name=x.json").write_bytes((ground.root / "model.json").read_bytes())
+    (tmp_path / "link:1.json").symlink_to("a:name=x.json")
+    (tmp_path / "a").symlink_to(ground.secret)
+    with pytest.raises(ModelError, match="copy the file"):
+        AllowedPaths([tmp_path]).check_model(str(tmp_path / "link:1.json"))
 
 
 def test_features_come_back_as_they_are(ground: Ground) -> None:

@@ -14,6 +14,7 @@ from acuity.access.paths import AllowedPaths
 from acuity.agents.prompts.completions import completer
 from acuity.agents.prompts.instructions import PROMPTS
 from acuity.agents.resources import resources
+from acuity.agents.schemas import record, text, whole
 from acuity.agents.settings import AcuitySettings
 from acuity.agents.standalone.main import publish_changes
 from acuity.agents.tools import frames
@@ -125,12 +126,7 @@ def long_tool(name: str, argument: str) -> Tool:
     async def run(_: Call) -> Answer:
         raise AssertionError("submitted tools aren't called")
 
-    schema = {
-        "type": "object",
-        "properties": {argument: {"type": "string"}, "threads": {"type": "integer", "default": 4}},
-        "required": [argument],
-        "additionalProperties": False,
-    }
+    schema = record(argument, **{argument: text(), "threads": whole(default=4)})
     return Tool(name, name, name, schema, run, plan=plan)
 
 

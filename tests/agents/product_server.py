@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +23,7 @@ from longwire.server.serve import Stop, serve
 from moving_pictures import HEIGHT, WIDTH, luma
 from prepared_programs import Program, starter
 from prepared_workers import serving
+from scoring_clips import GEOMETRY
 from served_program import SECONDS as SECONDS
 from served_program import ServedProgram, left_clean
 from transport_bench import LOCAL
@@ -35,12 +38,8 @@ _WRITTEN = 1000
 def environment(folder: Path) -> dict[str, str]:
     """A server that reads and writes in this folder only."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(("VMAF", "ACUITY"))}
-    return {
-        **inherited,
-        "ACUITY_DATA": str(folder / "data"),
-        "VMAF_MCP_ALLOW": str(folder),
-        "VMAF_MCP_MAX_CONCURRENT": "2",
-    }
+    own = {"ACUITY_DATA": str(folder / "data"), "VMAF_MCP_ALLOW": str(folder), "VMAF_MCP_MAX_CONCURRENT": "2"}
+    return inherited | own
 
 
 def clip(folder: Path, name: str, frames: int, *, worse: bool = False) -> str:
@@ -56,15 +55,8 @@ def clip(folder: Path, name: str, frames: int, *, worse: bool = False) -> str:
 
 def raw_pair(folder: Path, frames: int) -> dict[str, Any]:
     """Arguments of vmaf_score for a pair that is made here."""
-    return {
-        "ref": clip(folder, f"ref{frames}.yuv", frames),
-        "dis": clip(folder, f"dis{frames}.yuv", frames, worse=True),
-        "width": WIDTH,
-        "height": HEIGHT,
-        "pixfmt": "400",
-        "bitdepth": 8,
-        "threads": 1,
-    }
+    ref, dis = (clip(folder, f"{name}{frames}.yuv", frames, worse=name == "dis") for name in ("ref", "dis"))
+    return {"ref": ref, "dis": dis, **GEOMETRY, "pixfmt": "400", "threads": 1}
 
 
 class ProductServer(ServedProgram):
@@ -107,8 +99,12 @@ async def asked(client: Client, tool: str, arguments: dict[str, Any]) -> dict[st
     """The document of a tool's good answer."""
     result = await client.call_tool(tool, arguments)
     assert not result.is_error, result.content
-    assert result.structured_content is not None
     return result.structured_content
+
+
+def own_settings(folder: Path, **more: Any) -> AcuitySettings:
+    known = {"data": folder / "data", "allow": (str(folder),), "workers": 1, "grace": 0.0}
+    return AcuitySettings(**{**known, **more})
 
 
 @asynccontextmanager
@@ -116,36 +112,18 @@ async def product_client(
     folder: Path, make: Callable[[Any], Client] = Client, **settings: Any
 ) -> AsyncIterator[Client]:
     """A client of the server in this process, which has one worker and may read the folder."""
-    known = {"data": folder / "data", "allow": (str(folder),), "workers": 1, "grace": 0.0, **settings}
-    async with standalone_server(AcuitySettings(**known)) as made, make(made.server) as client:
+    async with standalone_server(own_settings(folder, **settings)) as made, make(made.server) as client:
         yield client
 
 
 @asynccontextmanager
 async def product_on_http(folder: Path, access: Access | None = None) -> AsyncIterator[str]:
     """The same server in this process, at the address that is given."""
-    settings = AcuitySettings(data=folder / "data", allow=(str(folder),), workers=1, grace=0.0)
+    settings = own_settings(folder)
     async with standalone_server(settings) as made, anyio.create_task_group() as tasks:
-        stop, ready, where = Stop(), anyio.Event(), []
-
-        def on_ready(opened: Any) -> None:
-            where.extend(opened)
-            ready.set()
-
-        async def go() -> None:
-            await serve(
-                made.server,
-                [Http(LOCAL)],
-                settings,
-                access=access,
-                limits=made.limits,
-                on_stop=made.jobs.stop,
-                on_ready=on_ready,
-                stop=stop,
-            )
-
-        tasks.start_soon(go)
-        await ready.wait()
-        opened: Open = where[0]
-        yield opened.where
+        stop, opened = Stop(), asyncio.Future[list[Open]]()
+        told = {"on_stop": made.jobs.stop, "on_ready": opened.set_result, "stop": stop}
+        limits = {"access": access, "limits": made.limits}
+        tasks.start_soon(partial(serve, made.server, [Http(LOCAL)], settings, **limits, **told))
+        yield (await opened)[0].where
         stop.request()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -32,6 +32,8 @@ from small_model import small_document
 from tool_results import conforming
 
 ERAS = ["legacy", "2026-07-28"]
+# The geometry of the clips as acuity.score() takes it.
+OWN_GEOMETRY = {"pixel_format" if name == "pixfmt" else name: value for name, value in GEOMETRY.items()}
 
 Ask = Callable[..., Awaitable[dict[str, Any]]]
 Family = Callable[[Services], Sequence[Tool]]
@@ -123,18 +125,29 @@ async def ask_with(client: Client, name: str, /, **arguments: Any) -> dict[str, 
 
 
 @asynccontextmanager
-async def playing(
+async def asking(server: Server[Any], era: str = "2026-07-28") -> AsyncIterator[Ask]:
+    """A way to ask a server."""
+    async with Client(server, mode=era) as client:
+        yield partial(ask_with, client)
+
+
+def playing(
     folder: Path,
     *,
     binary: Path | None = None,
     jobs: Any = None,
     era: str = "2026-07-28",
     family: Family = tools,
-) -> AsyncIterator[Ask]:
+) -> AbstractAsyncContextManager[Ask]:
     """A way to ask a server that may read the folder."""
-    services = services_for(folder, jobs or ThreadJobs(), binary)
-    async with Client(serve(services, family), mode=era) as client:
-        yield partial(ask_with, client)
+    return asking(serve(services_for(folder, jobs or ThreadJobs(), binary), family), era)
+
+
+async def _answer(
+    asking: AbstractAsyncContextManager[Ask], name: str, arguments: dict[str, Any]
+) -> dict[str, Any]:
+    async with asking as ask:
+        return await ask(name, **arguments)
 
 
 def ask_once(
@@ -148,12 +161,7 @@ def ask_once(
     **arguments: Any,
 ) -> dict[str, Any]:
     """The answer to one question."""
-
-    async def main() -> dict[str, Any]:
-        async with playing(folder, binary=binary, jobs=jobs, family=family) as ask:
-            return await ask(name, **arguments)
-
-    return anyio.run(main)
+    return anyio.run(_answer, playing(folder, binary=binary, jobs=jobs, family=family), name, arguments)
 
 
 @dataclass
@@ -168,18 +176,8 @@ class Asked:
 
     def ask(self, name: str, /, **arguments: Any) -> dict[str, Any]:
         """One question."""
+        return anyio.run(_answer, self.playing(), name, arguments)
 
-        async def main() -> dict[str, Any]:
-            async with self.playing() as ask:
-                return await ask(name, **arguments)
-
-        return anyio.run(main)
-
-    def _server(self) -> Any:
+    def playing(self) -> AbstractAsyncContextManager[Ask]:
         settings = AcuitySettings(binary=self.binary, bench_output=self.bench_output)
-        return serve(Services(settings, AllowedPaths(self.roots), self.jobs), self.family)
-
-    @asynccontextmanager
-    async def playing(self) -> AsyncIterator[Ask]:
-        async with Client(self._server()) as client:
-            yield partial(ask_with, client)
+        return asking(serve(Services(settings, AllowedPaths(self.roots), self.jobs), self.family))

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import fcntl
-import functools
 import inspect
 import os
 import select
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, Final
+
+import pytest
 
 import job_tasks
 from acuity.errors import JobError
@@ -36,21 +36,9 @@ def spec(task: str, time_limit: float | None = None, **payload: Any) -> JobSpec:
     return JobSpec(task, payload, tool=f"{task}_tool", title=f"{task} it", time_limit=time_limit)
 
 
-def with_jobs(**changes: Any) -> Callable[[Callable[..., Awaitable[None]]], Callable[..., Awaitable[None]]]:
-    """A test that is a coroutine and is given a running service, as its first argument."""
-
-    def decorate(test: Callable[..., Awaitable[None]]) -> Callable[..., Awaitable[None]]:
-        @functools.wraps(test)
-        async def run(*arguments: Any, **named: Any) -> None:
-            async with Jobs(config(**changes)) as jobs:
-                await test(jobs, *arguments, **named)
-
-        known = inspect.signature(test)
-        parameters = list(known.parameters.values())[1:]
-        run.__signature__ = known.replace(parameters=parameters)  # type: ignore[attr-defined]
-        return run
-
-    return decorate
+def with_jobs(**changes: Any) -> pytest.MarkDecorator:
+    """A test whose service, the fixture `jobs`, is configured with these changes."""
+    return pytest.mark.parametrize("jobs", [changes], indirect=True, ids=[""])
 
 
 class Heard:

@@ -73,13 +73,6 @@ def large(payload: dict[str, Any], report: Report) -> dict[str, Any]:
     return {"frames": [{"frame": number, "vmaf": number / 7} for number in range(payload["frames"])]}
 
 
-def noise(payload: dict[str, Any], report: Report) -> dict[str, Any]:
-    """Print where prints must not harm anybody."""
-    for number in range(payload["lines"]):
-        print(f"line {number}")
-    return {"printed": payload["lines"]}
-
-
 def odd(payload: dict[str, Any], report: Report) -> dict[str, Any]:
     """What JSON can't hold as it is."""
     import numpy as np
@@ -90,7 +83,7 @@ def odd(payload: dict[str, Any], report: Report) -> dict[str, Any]:
 
 def garbage(payload: dict[str, Any], report: Report) -> dict[str, Any]:
     """Write to the control channel past the worker."""
-    os.write(_channel(), bytes.fromhex(payload["bytes"]))
+    os.write(int(sys.argv[1]), bytes.fromhex(payload["bytes"]))
     _for_ever()
     return {}
 
@@ -99,16 +92,10 @@ def surroundings(payload: dict[str, Any], report: Report) -> dict[str, Any]:
     """What a worker finds around itself."""
     with open("/proc/self/oom_score_adj") as file:
         oom = int(file.read())
-    return {
-        "blas": os.environ.get("OPENBLAS_NUM_THREADS"),
-        "nice": os.nice(0),
-        "oom": oom,
-        "leader": os.getsid(0) == os.getpgrp() == os.getpid(),
-        "stdin": os.readlink("/proc/self/fd/0"),
-        "stdout": os.readlink("/proc/self/fd/1"),
-        "stderr": os.readlink("/proc/self/fd/2"),
-        "path": sys.path[0],
-    }
+    ends = {name: os.readlink(f"/proc/self/fd/{fd}") for fd, name in enumerate(("stdin", "stdout", "stderr"))}
+    leader = os.getsid(0) == os.getpgrp() == os.getpid()
+    blas = os.environ.get("OPENBLAS_NUM_THREADS")
+    return {"blas": blas, "nice": os.nice(0), "oom": oom, "leader": leader, **ends}
 
 
 def read(payload: dict[str, Any], report: Report) -> dict[str, Any]:
@@ -117,10 +104,6 @@ def read(payload: dict[str, Any], report: Report) -> dict[str, Any]:
 
     os.close(open_local(payload["path"]))
     return {"opened": True}
-
-
-def _channel() -> int:
-    return int(sys.argv[1])
 
 
 def _for_ever() -> None:
@@ -140,8 +123,7 @@ def limits(payload: dict[str, Any], report: Report) -> dict[str, Any]:
     from acuity.machine_memory import process_memory
     from acuity.tiny.session import arena_limit
 
-    report(
-        Progress(1.0, 2.0, "holding", {"pid": os.getpid(), "data": process_memory(), "tiny": arena_limit()})
-    )
+    details = {"pid": os.getpid(), "data": process_memory(), "tiny": arena_limit()}
+    report(Progress(1.0, 2.0, "holding", details))
     _for_ever()
     return {}

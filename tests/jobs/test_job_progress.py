@@ -15,11 +15,10 @@ from acuity.jobs.progress import Forwarder, Pace
 from acuity.jobs.service import Jobs
 from acuity.jobs.worker.main import INTERVAL, Reporter
 from acuity.jobs.worker.wire import MessageDecoder
-from job_helpers import Heard, spec, with_jobs
+from job_helpers import Heard, spec
 from longwire.work import Progress
 
 
-@with_jobs()
 async def test_progress_comes_in_order_and_the_last_always(jobs: Jobs) -> None:
     heard = Heard()
     began = time.monotonic()
@@ -33,7 +32,6 @@ async def test_progress_comes_in_order_and_the_last_always(jobs: Jobs) -> None:
     assert job.progress == heard.all[-1]  # also remembered
 
 
-@with_jobs()
 async def test_a_slow_listener_holds_up_nothing(jobs: Jobs) -> None:
     called = 0
 
@@ -47,7 +45,6 @@ async def test_a_slow_listener_holds_up_nothing(jobs: Jobs) -> None:
     assert called == 1
 
 
-@with_jobs()
 async def test_a_listener_that_fails_is_not_asked_again_and_the_work_goes_on(jobs: Jobs) -> None:
     called = 0
 
@@ -61,7 +58,6 @@ async def test_a_listener_that_fails_is_not_asked_again_and_the_work_goes_on(job
     assert called == 1
 
 
-@with_jobs()
 async def test_several_may_listen_to_a_submitted_job(jobs: Jobs) -> None:
     job = await jobs.submit(spec("hold"), client="a")
     first, second = Heard(), Heard()

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pytest
 from hypothesis import given
@@ -57,25 +58,6 @@ def test_whoever_has_fewer_running_is_next() -> None:
     assert turns.next() == "b0"
 
 
-def test_one_client_never_takes_the_last_place() -> None:
-    turns: Turns[str] = Turns(3, 100)
-    assert [turns.enter("a", f"a{number}") for number in range(4)] == [True, True, False, False]
-    assert turns.next() is None
-    assert turns.enter("b", "b0")
-    turns.leave("a0")
-    assert (turns.next(), turns.next()) == ("a2", None)
-
-
-def test_short_work_has_a_place_that_no_other_work_takes() -> None:
-    turns = _filled(["a"])
-    assert turns.enter("b", "short0", short=True)
-    assert turns.is_short("short0")
-    assert not turns.enter("b", "short1", short=True)
-    assert turns.next() is None
-    turns.leave("short0")
-    assert turns.next() == "short1"  # although a waited longer
-
-
 @given(_PUSHES)
 def test_the_order_foretold_is_the_order_served(clients: list[str]) -> None:
     turns = _filled(clients)
@@ -109,28 +91,6 @@ def test_whoever_leaves_is_not_served(clients: list[str], data: st.DataObject) -
     assert sorted(_drained(turns)) == sorted(others)
 
 
-def test_more_than_the_limit_may_not_wait() -> None:
-    turns: Turns[int] = Turns(1, 2)
-    assert turns.enter("a", 0)
-    assert not turns.enter("a", 1)
-    assert not turns.enter("b", 2)
-    with pytest.raises(QueueFull, match=r"the queue is full \(2 waiting\)"):
-        turns.enter("c", 3)
-    turns.leave(0)
-    assert turns.next() == 2
-    assert not turns.enter("c", 3)
-    assert len(turns) == 2
-
-
-def test_one_client_may_be_held_to_less() -> None:
-    turns: Turns[int] = Turns(1, 3, each=1)
-    assert turns.enter("a", 0)
-    assert not turns.enter("a", 1)
-    with pytest.raises(QueueFull, match=r"your share of the queue is full \(1 waiting\)"):
-        turns.enter("a", 2)
-    assert not turns.enter("b", 2)
-
-
 _HOLDER: Final = """
 import sys, pathlib
 from acuity.jobs.shared_turns import SharedTurns
@@ -145,6 +105,14 @@ def _turns(folder: Path, slots: int = 1, limit: int = 8, each: int | None = None
     turns: SharedTurns[str] = SharedTurns(folder, slots, limit, each)
     turns.open()
     return turns
+
+
+@pytest.fixture(params=["one process", "two"])
+def pair(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[..., tuple[Turns[str], Turns[str]]]:
+    """Makes the turns of two processes that share a folder, or twice those of one that is alone."""
+    if request.param == "two":
+        return lambda *limits: (_turns(tmp_path, *limits), _turns(tmp_path, *limits))
+    return lambda *limits: (Turns(*limits),) * 2
 
 
 def test_slots_count_for_all(tmp_path: Path) -> None:
@@ -181,8 +149,8 @@ def test_clients_are_served_in_turn_over_all_processes(tmp_path: Path) -> None:
     assert order == ["b1", "a1", "a2", "a3", "a4"]
 
 
-def test_running_jobs_and_the_place_for_short_work_count_for_all(tmp_path: Path) -> None:
-    one, two = _turns(tmp_path, slots=3), _turns(tmp_path, slots=3)
+def test_one_client_takes_neither_the_last_place_nor_that_for_short_work(pair: Any) -> None:
+    one, two = pair(3, 8)
     assert one.enter("a", "a0")
     assert two.enter("a", "a1")
     assert not one.enter("a", "a2")  # the last place is for others
@@ -193,7 +161,7 @@ def test_running_jobs_and_the_place_for_short_work_count_for_all(tmp_path: Path)
     assert one.next() == "look2"
     assert one.is_short("look2")
     one.leave("a0")
-    assert (one.next(), one.next()) == ("a2", None)
+    assert (one.next(), one.next()) == ("a2", None)  # although it waited longer than the short one
 
 
 def test_a_newcomer_does_not_overtake_one_that_waits(tmp_path: Path) -> None:
@@ -206,8 +174,8 @@ def test_a_newcomer_does_not_overtake_one_that_waits(tmp_path: Path) -> None:
     assert two.next() == "b1"
 
 
-def test_limits_count_for_all(tmp_path: Path) -> None:
-    one, two = _turns(tmp_path, limit=3, each=2), _turns(tmp_path, limit=3, each=2)
+def test_no_more_than_the_limits_may_wait(pair: Any) -> None:
+    one, two = pair(1, 3, 2)
     assert one.enter("a", "a0")
     assert not one.enter("a", "a1")
     assert not two.enter("a", "a2")
@@ -224,7 +192,6 @@ def test_limits_count_for_all(tmp_path: Path) -> None:
 def test_what_a_killed_process_had_is_free(tmp_path: Path) -> None:
     program = [sys.executable, "-c", _HOLDER, str(tmp_path)]
     with subprocess.Popen(program, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
-        assert other.stdout is not None
         assert other.stdout.readline() == "True False\n"
         turns = _turns(tmp_path)
         assert not turns.enter("y", "y1")

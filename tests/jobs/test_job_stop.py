@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,15 +21,21 @@ from acuity.jobs.worker.wire import Channel
 from acuity.jobs.worker.worker_process import WorkerProcess
 from job_helpers import PATIENCE, Changes, Gate, Heard, Running, Watched, config, spec, with_jobs
 from longwire.supervised_process import SupervisedProcess
+from longwire.work import JobSpec
 from waiting import until
+
+
+async def _begun(work: JobSpec, **changes: Any) -> tuple[Jobs, Running, list[Watched]]:
+    """A service, a job that holds, and its processes."""
+    jobs = Jobs(config(**changes))
+    await jobs.start()
+    running = Running(jobs, work)
+    return jobs, running, [Watched(pid) for pid in (await running.holding()).details.values()]
 
 
 async def test_running_work_may_finish_within_the_grace(tmp_path: Path) -> None:
     gate = Gate(tmp_path)
-    jobs = Jobs(config(workers=1, data=tmp_path))
-    await jobs.start()
-    running = Running(jobs, spec("hold", until=gate.path))
-    await running.holding()
+    jobs, running, _ = await _begun(spec("hold", until=gate.path), workers=1, data=tmp_path)
     queued = Running(jobs, spec("echo"))
     await queued.heard.until("queued, 0 ahead")
     stopping = asyncio.ensure_future(jobs.stop(PATIENCE))
@@ -46,10 +53,7 @@ async def test_running_work_may_finish_within_the_grace(tmp_path: Path) -> None:
 
 
 async def test_what_takes_longer_is_interrupted(tmp_path: Path) -> None:
-    jobs = Jobs(config(data=tmp_path))
-    await jobs.start()
-    running = Running(jobs, spec("with_child"))
-    processes = [Watched(pid) for pid in (await running.holding()).details.values()]
+    jobs, running, processes = await _begun(spec("with_child"), data=tmp_path)
     await jobs.stop(0.05)
     error = await running.outcome()
     assert isinstance(error, JobCancelled)
@@ -61,10 +65,7 @@ async def test_what_takes_longer_is_interrupted(tmp_path: Path) -> None:
 
 
 async def test_stopping_again_does_no_harm_and_the_shorter_grace_counts() -> None:
-    jobs = Jobs(config())
-    await jobs.start()
-    running = Running(jobs, spec("hold"))
-    await running.holding()
+    jobs, running, _ = await _begun(spec("hold"))
     patient = asyncio.ensure_future(jobs.stop(10 * PATIENCE))
     await asyncio.sleep(0)
     assert not running.call.done()
@@ -76,10 +77,7 @@ async def test_stopping_again_does_no_harm_and_the_shorter_grace_counts() -> Non
 
 
 async def test_a_stop_that_is_cancelled_still_kills_the_workers() -> None:
-    jobs = Jobs(config())
-    await jobs.start()
-    running = Running(jobs, spec("hold"))
-    worker = Watched((await running.holding()).details["pid"])
+    jobs, running, (worker,) = await _begun(spec("hold"))
     stopping = asyncio.ensure_future(jobs.stop(10 * PATIENCE))
     await asyncio.sleep(0)
     stopping.cancel()
@@ -91,13 +89,7 @@ async def test_a_stop_that_is_cancelled_still_kills_the_workers() -> None:
 
 
 def test_a_loop_that_ends_without_a_stop_leaves_no_process() -> None:
-    async def main() -> tuple[Jobs, Watched]:
-        jobs = Jobs(config())
-        await jobs.start()
-        running = Running(jobs, spec("hold"))
-        return jobs, Watched((await running.holding()).details["pid"])
-
-    _, worker = asyncio.run(main())  # which cancels what is still under way
+    _, _, (worker,) = asyncio.run(_begun(spec("hold")))  # which cancels what is still under way
     asyncio.run(worker.gone())
 
 
@@ -211,9 +203,7 @@ async def test_a_waiting_job_tells_its_place_to_all(tmp_path: Path) -> None:
         heard = Heard()
         waiting = asyncio.ensure_future(one.wait(behind.id, progress=heard))
         await heard.until("queued, 1 ahead")
-        seen = await one.get(behind.id)
-        assert seen is not None
-        assert seen.queue_position == 2
+        assert (await one.get(behind.id)).queue_position == 2
         assert await two.cancel(ahead.id) is not None
         await heard.until("queued, 0 ahead")
         await two.cancel((await two.list(["running"]))[0][0].id)
@@ -230,8 +220,6 @@ async def test_progress_and_end_are_seen_from_the_other_process(tmp_path: Path) 
         waiting = asyncio.ensure_future(two.wait(job.id, progress=heard))
         assert (await heard.until("holding")).total == 2.0
         seen = await two.get(job.id)
-        assert seen is not None
-        assert seen.progress is not None
         assert (seen.status, seen.progress.message) == ("running", "holding")
         assert await two.cancel(job.id) == await waiting == await one.get(job.id)
 

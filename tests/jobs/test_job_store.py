@@ -60,8 +60,7 @@ def test_what_is_written_is_read(tmp_path: Path, name: str | None) -> None:
     database.finish(done, '{"a": "é"}')
     assert database.get("id1") == done
     assert database.document("id1") == '{"a": "é"}'
-    assert database.get("id2") is None
-    assert database.document("id2") is None
+    assert database.get("id2") is database.document("id2") is None
     database.close()
 
 
@@ -94,10 +93,9 @@ def test_the_file_shrinks_again(tmp_path: Path) -> None:
 async def test_nobody_else_may_read_it(tmp_path: Path) -> None:
     async with Jobs(config(data=tmp_path / "new" / "data")) as jobs:
         await jobs.run(spec("echo"), client="a")
-        assert _mode(tmp_path / "new" / "data") == 0o700
-        assert _mode(tmp_path / "new" / "data" / "servers") == 0o700
-        for file in (tmp_path / "new" / "data").glob("jobs.sqlite*"):
-            assert _mode(file) == 0o600, file
+        data = tmp_path / "new" / "data"
+        assert _mode(data) == _mode(data / "servers") == 0o700
+        assert {_mode(file) for file in data.glob("jobs.sqlite*")} == {0o600}
 
 
 def _mode(path: Path) -> int:
@@ -109,10 +107,7 @@ async def test_results_outlive_the_service(tmp_path: Path) -> None:
         outcome = await jobs.run(spec("echo", word="kept"), client="a")
     async with Jobs(config(data=tmp_path)) as jobs:
         assert await jobs.result(outcome.id) == outcome.document
-        job = await jobs.get(outcome.id)
-        assert job is not None
-        assert job.status == "completed"
-        assert (await jobs.cancel(outcome.id)) == job
+        assert (await jobs.cancel(outcome.id)).status == "completed"
 
 
 async def test_two_servers_share_a_folder(tmp_path: Path) -> None:
@@ -127,7 +122,6 @@ async def test_two_servers_share_a_folder(tmp_path: Path) -> None:
             assert await one.result(outcome.id) == outcome.document
             waiting = asyncio.ensure_future(two.wait(job.id))
             cancelled = await two.cancel(job.id)
-            assert cancelled is not None
             assert (cancelled.status, cancelled.error) == ("cancelled", "'hold it' was cancelled")
             assert await waiting == cancelled
             assert isinstance(await running.outcome(), JobCancelled)
@@ -148,7 +142,6 @@ def test_many_servers_may_start_at_once(tmp_path: Path) -> None:
     command = [sys.executable, "-c", program, str(path)]
     servers = [subprocess.Popen([*command, str(n)], stdin=subprocess.PIPE) for n in range(6)]
     for server in servers:
-        assert server.stdin is not None
         server.stdin.close()
     assert [server.wait(60) for server in servers] == [0] * 6
     assert len(_database(path).list((), 1000)) == 120
@@ -181,12 +174,9 @@ def _with_version(path: Path, version: int) -> None:
 
 async def test_a_folder_that_is_no_use_is_told_in_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
-    for folder, words in (
-        (tmp_path / "file", "File exists"),
-        (tmp_path / "file" / "data", "Not a directory"),
-    ):
+    for name, words in (("file", "File exists"), ("file/data", "Not a directory")):
         with pytest.raises(JobError, match=f"can't hold the memory of jobs .{words}.: name another folder"):
-            await Jobs(config(data=folder)).start()
+            await Jobs(config(data=tmp_path / name)).start()
 
 
 async def test_a_database_damaged_later_is_told_too(tmp_path: Path) -> None:
@@ -213,9 +203,7 @@ async def test_a_job_that_the_store_refuses_is_answered_and_remembered_for_now(
         outcome = await jobs.run(spec("echo", word="hi"), client="a")
         assert outcome.document["echo"] == {"word": "hi"}
         assert await jobs.result(outcome.id) == outcome.document
-        job = await jobs.get(outcome.id)
-        assert job is not None
-        assert job.status == "completed"
+        assert (await jobs.get(outcome.id)).status == "completed"
         for _ in range(25):
             await jobs.run(spec("echo"), client="a")
         await jobs.list()  # after all writes
@@ -235,7 +223,6 @@ async def test_a_job_that_cannot_be_written_down_is_not_accepted(
 def _fill_disk(jobs: Jobs) -> None:
     """Let the file have no page more than it has."""
     database = jobs._store._database
-    assert database is not None
     (pages,) = database._connection.execute("PRAGMA page_count").fetchone()
     database._connection.execute(f"PRAGMA max_page_count = {pages}")
 
@@ -276,7 +263,7 @@ async def test_a_job_that_began_without_room_is_kept_if_there_is_some_at_its_end
     async with Jobs(config(data=tmp_path)) as jobs:
         (job,) = (await jobs.list())[0]
         assert (job.id, job.status, job.client) == (outcome.id, "completed", "a")
-        assert job.started is not None
+        assert job.started
         assert await jobs.result(outcome.id) == outcome.document
 
 

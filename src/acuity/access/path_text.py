@@ -142,7 +142,9 @@ def check_model(spec: str, check: Check, find: FindModel | None = None) -> str:
         parsed = replace(parsed, path=str(check(parsed.path)))
     elif _looks_like_a_path(str(parsed.version).removesuffix(".json")):  # a name with .json gets a hint
         raise PathError(f"model {shown(spec)} names a path as its version: write path=FILE")
-    _refuse_other_formats(parsed.label)
+    for suffix, what in _OTHER_FORMATS.items():
+        if parsed.label.endswith(suffix):
+            raise ModelError(f"'{shown(parsed.label)}' is {what}")
     overrides = {
         extractor: {option: _checked(spec, option, value, check) for option, value in options.items()}
         for extractor, options in parsed.overrides.items()
@@ -174,12 +176,6 @@ def _checked(spec: str, option: str, value: str, check: Check) -> str:
     if ":" in path:
         raise PathError(f"path {shown(path)} has a ':', which separates options: copy it to another name")
     return path
-
-
-def _refuse_other_formats(label: str) -> None:
-    what = next((what for suffix, what in _OTHER_FORMATS.items() if label.endswith(suffix)), None)
-    if what is not None:
-        raise ModelError(f"'{shown(label)}' is {what}")
 
 
 def _refuse_addresses(spec: str, what: str) -> None:

@@ -155,9 +155,14 @@ class AllowedPaths:
         self.check_room(path)
         if not path.parent.is_dir():
             raise PathError(f"path {shown(text)} is in a folder that does not exist: create it first")
-        for name in (to_absolute(text), path):  # a broken link exists, too
-            if self._is_there(name, text):
-                raise PathError(f"path {shown(text)} exists already: give a new name")
+        for name in (Path(to_absolute(text)), path):
+            try:
+                os.lstat(name)  # a broken link exists, too
+            except FileNotFoundError:
+                continue
+            except OSError as error:
+                raise self._cannot_open(text, name, error) from error
+            raise PathError(f"path {shown(text)} exists already: give a new name")
         return path
 
     def check_room(self, path: Path, more: int = 0) -> None:
@@ -229,15 +234,6 @@ class AllowedPaths:
     def _check_model_file(self, text: str) -> Path:
         with self.open(text, remedy=self.model_remedy) as file:
             return file.path
-
-    def _is_there(self, path: str | Path, text: str) -> bool:
-        try:
-            os.lstat(path)
-        except FileNotFoundError:
-            return False
-        except OSError as error:
-            raise self._cannot_open(text, Path(path), error) from error
-        return True
 
     def _cannot_open(self, text: str, path: Path, error: OSError, remedy: str | None = None) -> PathError:
         if isinstance(error, FileNotFoundError | NotADirectoryError):

@@ -61,12 +61,9 @@ def job_document(job: Job) -> dict[str, Any]:
 def brief_job(job: Job) -> dict[str, Any]:
     """The short document of a job for lists, without entries that say nothing at its status."""
     document = job_document(job)
-    if job.over:
-        del document["progress"]
-    for name in ("queue_position", "progress", "error"):
-        if document.get(name) is None:
-            document.pop(name, None)
-    return {name: document[name] for name in document if name not in ("started", "finished", "report")}
+    empty = {name for name in ("queue_position", "progress", "error") if document[name] is None}
+    left = {"started", "finished", "report", *empty, *(("progress",) if job.over else ())}
+    return {name: value for name, value in document.items() if name not in left}
 
 
 def linked(tool: str, job_id: str, document: dict[str, Any]) -> dict[str, Any]:

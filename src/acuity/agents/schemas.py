@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import Any
 
 
@@ -33,7 +34,7 @@ def outline(required: str, optional: str = "") -> dict[str, Any]:
 
 
 def array(items: Mapping[str, Any], most: int, description: str, **more: Any) -> dict[str, Any]:
-    return _typed("array", description, {"items": dict(items), "maxItems": most, **more})
+    return _typed("array", description, items=dict(items), maxItems=most, **more)
 
 
 def choices(values: Iterable[Any], description: str, **more: Any) -> dict[str, Any]:
@@ -41,27 +42,15 @@ def choices(values: Iterable[Any], description: str, **more: Any) -> dict[str, A
     return text(description, enum=list(values), **more)
 
 
-def text(description: str | None = None, **more: Any) -> dict[str, Any]:
-    return _typed("string", description, more)
-
-
 def named(description: str | None, most: int = 4096) -> dict[str, Any]:
     """A name, a model or a path."""
     return text(description, minLength=1, maxLength=most)
 
 
-def number(description: str | None = None, **more: Any) -> dict[str, Any]:
-    return _typed("number", description, more)
-
-
-def whole(description: str | None = None, **more: Any) -> dict[str, Any]:
-    return _typed("integer", description, more)
-
-
-def flag(description: str | None = None, **more: Any) -> dict[str, Any]:
-    return _typed("boolean", description, more)
-
-
-def _typed(kind: str, description: str | None, more: Mapping[str, Any]) -> dict[str, Any]:
+def _typed(kind: str, description: str | None = None, **more: Any) -> dict[str, Any]:
     said = {} if description is None else {"description": description}
     return {"type": kind, **said, **more}
+
+
+text, number = partial(_typed, "string"), partial(_typed, "number")
+whole, flag = partial(_typed, "integer"), partial(_typed, "boolean")

@@ -43,64 +43,57 @@ def with_images(
     document: Mapping[str, Any], shown: dict[str, Any], kinds: Sequence[str]
 ) -> tuple[dict[str, Any], list[types.ImageContent]]:
     """The answer `shown` with what was asked for, and the pictures; they are made from the whole document."""
-    names: list[str] = []
-    pictures: list[types.ImageContent] = []
+    made: _Captioned = {}
     missing: list[str] = []
     room = _MOST
     for kind in dict.fromkeys(kinds):
-        made, why = _MAKERS[kind](document, room)
-        names += [name for name, _ in made]
-        pictures += [picture for _, picture in made]
-        room -= sum(len(picture.data) for _, picture in made)
+        found, why = _MAKERS[kind](document, room)
+        made |= found
+        room -= sum(len(picture.data) for picture in found.values())
         missing += [f"{kind}: {why}"] if why else []
-    entries: dict[str, Any] = {"images": names}
+    entries: dict[str, Any] = {"images": [*made]}
     if missing:
         entries["images_missing"] = "; ".join(missing)
     answer = in_order({**shown, **entries})
-    taken = sum(len(picture.data) for picture in pictures)
     # The text is in the message twice: as structured content, and as a string.
-    if answer["frames"] and 2.3 * len(to_ordered_text(answer)) + taken > _MESSAGE:
+    if answer["frames"] and 2.3 * len(to_ordered_text(answer)) + _MOST - room > _MESSAGE:
         answer = in_order({**score_answer(document, include_frames=False), **entries})
-    return answer, pictures
+    return answer, [*made.values()]
 
 
-def kept_pictures(
-    entries: Sequence[Mapping[str, Any]], room: int
-) -> tuple[list[str], list[types.ImageContent]]:
-    """Small copies and their captions, as far as they are still kept and have room."""
-    names, pictures = [], []
+_Captioned = dict[str, types.ImageContent]  # by what each shows
+
+
+def _kept(entries: Sequence[Mapping[str, Any]], room: int) -> _Captioned:
+    """Small copies, as far as they are still kept and have room."""
+    made = {}
     for entry in entries:
         try:
-            picture = as_image(Path(entry["file"]).read_bytes())
+            picture = _image(Path(entry["file"]).read_bytes())
         except OSError:  # they are kept for a while only
             continue
         if (room := room - len(picture.data)) < 0:
             break
-        names.append(f"frame {entry['frame_index']}, {entry['picture']}, {entry['width']}x{entry['height']}")
-        pictures.append(picture)
-    return names, pictures
+        size = f"{entry['width']}x{entry['height']}"
+        made[f"frame {entry['frame_index']}, {entry['picture']}, {size}"] = picture
+    return made
 
 
-def as_image(data: bytes) -> types.ImageContent:
+def _image(data: bytes) -> types.ImageContent:
     return types.ImageContent(type="image", data=base64.b64encode(data).decode(), mime_type="image/png")
 
 
-_Made = tuple[list[tuple[str, types.ImageContent]], str | None]  # with names, and what is missing
-
-
-def _worst(document: Mapping[str, Any], room: int) -> _Made:
+def _worst(document: Mapping[str, Any], room: int) -> tuple[_Captioned, str | None]:
     entries = document.get(PREVIEWS)
     if entries is None:
         why = document.get(NO_PREVIEWS, "the score was made without them")
-        return [], f"{why}; describe_worst_frames makes pictures of a pair"
-    names, pictures = kept_pictures(entries, room)
-    made = list(zip(names, pictures, strict=True))
-    if not made:
-        return [], "they are no longer kept; describe_worst_frames makes new ones"
+        return {}, f"{why}; describe_worst_frames makes pictures of a pair"
+    if not (made := _kept(entries, room)):
+        return {}, "they are no longer kept; describe_worst_frames makes new ones"
     return made, document.get(NO_PREVIEWS)
 
 
-def _plot(document: Mapping[str, Any], room: int) -> _Made:
+def _plot(document: Mapping[str, Any], room: int) -> tuple[_Captioned, str | None]:
     import numpy as np  # a server should listen before it loads this
 
     from acuity.report.plots.axes import PlotSeries
@@ -109,17 +102,17 @@ def _plot(document: Mapping[str, Any], room: int) -> _Made:
     rows = document["frames"]
     column = next(iter(score_columns(document)), None)
     if not rows or column is None:
-        return [], "there are no figures to draw"
+        return {}, "there are no figures to draw"
     numbers = np.array([row["frameNum"] for row in rows], np.int64)
     figures = [row["metrics"].get(column) for row in rows]
     values = np.array([np.nan if figure is None else figure for figure in figures], np.float64)
     series = PlotSeries(column, numbers, values)
     label = "VMAF" if column == "vmaf" else column
     seconds = _seconds(document, int(numbers[-1]) + 1)
-    picture = as_image(png_plot([series], width=_WIDTH, height=_HEIGHT, seconds=seconds, label=label))
+    picture = _image(png_plot([series], width=_WIDTH, height=_HEIGHT, seconds=seconds, label=label))
     if len(picture.data) > room:
-        return [], "there is no room for it in the message"
-    return [(f"plot of {column} over {len(rows)} frames, {_WIDTH}x{_HEIGHT}", picture)], None
+        return {}, "there is no room for it in the message"
+    return {f"plot of {column} over {len(rows)} frames, {_WIDTH}x{_HEIGHT}": picture}, None
 
 
 def _seconds(document: Mapping[str, Any], frames: int) -> float | None:
@@ -169,10 +162,10 @@ def _without_files(document: dict[str, Any]) -> tuple[dict[str, Any], list[types
     """The document with the list `images` in the place of files, and the pictures that the list names."""
     if PREVIEWS not in document:
         return document, []
-    names, pictures = kept_pictures(document[PREVIEWS], _MOST)
-    known = {**document, "images": names, "images_hint": _HINT}
+    made = _kept(document[PREVIEWS], _MOST)
+    known = {**document, "images": [*made], "images_hint": _HINT}
     order = dict.fromkeys([*_FIRST, *known])
-    return {name: known[name] for name in order if name in known and name != PREVIEWS}, pictures
+    return {name: known[name] for name in order if name in known and name != PREVIEWS}, [*made.values()]
 
 
 def with_pictures(answer: types.CallToolResult, pictures: list[types.ImageContent]) -> types.CallToolResult:

@@ -14,7 +14,7 @@ import asyncio
 import builtins
 import logging
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -140,13 +140,14 @@ class Elsewhere:
         ]
         return sorted(found, key=lambda job: job.created, reverse=True)[:limit]
 
-    async def wait(self, id: str, forwarder: Forwarder | None = None) -> Job:
+    async def wait(self, id: str, listeners: Iterable[Forwarder] = ()) -> Job:
         """Wait for a job to end; raises JobError if it is unknown or its node can't be asked."""
         told: Progress | None = None
         while (job := await self.get(id)) is not None:
-            if forwarder is not None and job.progress is not None and job.progress != told:
+            if job.progress is not None and job.progress != told:
                 told = job.progress
-                forwarder.send(told)
+                for listener in listeners:
+                    listener.send(told)
             if job.over:
                 return job
             await asyncio.sleep(POLL)

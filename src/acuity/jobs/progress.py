@@ -8,8 +8,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
@@ -99,32 +99,40 @@ class Forwarder:
         self._task.cancel()
 
     async def finish(self) -> None:
-        """Stop when the last progress is delivered, or when the listener is too slow for it."""
+        """Wait until the last progress is delivered, or until the listener is too slow for it."""
         self._closed = True
         self._changed.set()
         try:
             await asyncio.wait_for(asyncio.shield(self._task), _GRACE)
         except TimeoutError:
             logger.debug("a listener is too slow for the last progress")
-        finally:
-            self._task.cancel()
 
     async def _forward(self) -> None:
         # A task that ends with an error keeps its stack frame, and with it the listener and its request.
         with suppress(asyncio.CancelledError):
-            await self._forward_all()
-
-    async def _forward_all(self) -> None:
-        while True:
-            progress, self._newest = self._newest, None
-            if progress is not None:
-                try:
-                    await self._listener(progress)
-                except Exception as error:  # the client has disconnected; the job may have others
-                    logger.debug("a progress listener failed and gets no more: %r", error)
+            while True:
+                progress, self._newest = self._newest, None
+                if progress is not None:
+                    try:
+                        await self._listener(progress)
+                    except Exception as error:  # the client has disconnected; the job may have others
+                        logger.debug("a progress listener failed and gets no more: %r", error)
+                        return
+                elif self._closed:
                     return
-            elif self._closed:
-                return
-            else:
-                self._changed.clear()
-                await self._changed.wait()
+                else:
+                    self._changed.clear()
+                    await self._changed.wait()
+
+
+@asynccontextmanager
+async def forwarding(listener: ProgressListener | None) -> AsyncIterator[set[Forwarder]]:
+    """The forwarder to a listener, if there is one; it has the last progress where the block ends well."""
+    forwarders = set() if listener is None else {Forwarder(listener)}
+    try:
+        yield forwarders
+        for forwarder in forwarders:
+            await forwarder.finish()
+    finally:
+        for forwarder in forwarders:
+            forwarder.drop()

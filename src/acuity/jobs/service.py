@@ -6,8 +6,9 @@ import asyncio
 import builtins
 import logging
 from collections import Counter, deque
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import replace
+from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -15,7 +16,7 @@ from acuity.errors import JobCancelled, JobError, JobTimeout, StoreError
 from acuity.jobs.config import JobsConfig
 from acuity.jobs.dispatch import JobDispatcher, QueuedJob
 from acuity.jobs.elsewhere import Elsewhere, Siblings
-from acuity.jobs.progress import Forwarder, JobOutcome, ProgressListener
+from acuity.jobs.progress import Forwarder, JobOutcome, ProgressListener, forwarding
 from acuity.jobs.store import Database, Store, parse
 from acuity.jobs.tasks import TASKS
 from acuity.jobs.worker.wire import Kind, WireError, encode
@@ -53,8 +54,8 @@ class Jobs:
         self._tasks_known = {*TASKS, *config.extra_tasks}
         self._entries: dict[str, QueuedJob] = {}  # jobs whose end is not stored yet
         self._unsaved: deque[str] = deque()
-        self._listeners: dict[object, ChangeListener] = {}
-        self._listeners_to_all: dict[object, ChangeListener] = {}  # to jobs of other processes, too
+        # With whether they listen to jobs of other processes, too.
+        self._listeners: dict[object, tuple[ChangeListener, bool]] = {}
         self._counts: Counter[str] = Counter()
         self._writing: set[asyncio.Future[None]] = set()
         self._dispatcher = JobDispatcher(config, self._started, self._ended)
@@ -63,9 +64,9 @@ class Jobs:
         self._siblings = Siblings(
             self._store,
             busy=lambda: bool(self._entries),
-            heard=lambda: self._config.turns is not None and bool(self._listeners_to_all),
+            heard=lambda: self._is_heard,
             on_cancel=self._cancel_own,
-            on_change=self._changed_elsewhere,
+            on_change=partial(self._call, elsewhere=True),
         )
         self._open = False
 
@@ -90,7 +91,7 @@ class Jobs:
         self._open = True
         self._dispatcher.pool.warm_up()
         if self._shared is not None:
-            self._shared.begin(self._cancel_own, self._changed_elsewhere)
+            self._shared.begin(self._cancel_own, partial(self._call, elsewhere=True))
         self._follow()
 
     def new_id(self) -> str:
@@ -102,23 +103,16 @@ class Jobs:
     ) -> JobOutcome:
         """Run a job and wait for its result; raises JobError. Cancelling the wait cancels the job."""
         limit = spec.time_limit or self._config.time_limit
-        entry: QueuedJob | None = None
-        forwarder = None if progress is None else Forwarder(progress)
-        try:
-            entry = self._admit(spec, client, limit, _CALL_REMEDY, forwarder)
+        async with forwarding(progress) as listeners:
+            entry = self._admit(spec, client, limit, _CALL_REMEDY, listeners)
             self._write(self._store.do(Database.insert, entry.snapshot()))
             try:
                 await self._settled(entry)
             except asyncio.CancelledError:
                 self._dispatcher.stop(entry, "cancelled", _cancelled(entry))
                 raise
-            if forwarder is not None:
-                await forwarder.finish()
-        finally:
-            if forwarder is not None:
-                if entry is not None:
-                    entry.listeners.discard(forwarder)
-                forwarder.drop()
+            finally:
+                entry.listeners -= listeners
         if entry.failure is not None:
             # Without its traceback, which would keep every object of the failed call alive.
             raise type(entry.failure)(*entry.failure.args)
@@ -181,21 +175,18 @@ class Jobs:
 
     async def wait(self, id: str, *, progress: ProgressListener | None = None) -> Job:
         """Wait for a job to end; raises JobError if it is unknown. Cancelling the wait leaves it running."""
-        entry = self._entries.get(id)
-        if progress is None:
-            return await self._elsewhere.wait(id) if entry is None else await self._wait_here(entry)
-        forwarder = Forwarder(progress)
-        try:
-            if entry is None:
-                job = await self._elsewhere.wait(id, forwarder)
-            else:
-                job = await self._wait_here(entry, forwarder)
-            await forwarder.finish()
-        finally:
-            if entry is not None:
-                entry.listeners.discard(forwarder)
-            forwarder.drop()
-        return job
+        async with forwarding(progress) as listeners:
+            if (entry := self._entries.get(id)) is None:
+                return await self._elsewhere.wait(id, listeners)
+            entry.listeners |= listeners
+            if entry.progress is not None:
+                for listener in listeners:
+                    listener.send(entry.progress)
+            try:
+                await self._settled(entry)
+            finally:
+                entry.listeners -= listeners
+            return entry.snapshot()
 
     def on_change(self, listener: ChangeListener, *, everywhere: bool = False) -> Callable[[], None]:
         """Call the listener when a job is created, starts or ends; returns a function that removes it.
@@ -203,14 +194,11 @@ class Jobs:
         With `everywhere` it hears of the jobs of the server's other processes and of other nodes, too.
         """
         key = object()
-        self._listeners[key] = listener
-        if everywhere:
-            self._listeners_to_all[key] = listener
-            self._follow()
+        self._listeners[key] = listener, everywhere
+        self._follow()
 
         def forget() -> None:
             self._listeners.pop(key, None)
-            self._listeners_to_all.pop(key, None)
 
         return forget
 
@@ -249,7 +237,7 @@ class Jobs:
             self._dispatcher.close()
 
     def _admit(
-        self, spec: JobSpec, client: str, limit: float, remedy: str, forwarder: Forwarder | None = None
+        self, spec: JobSpec, client: str, limit: float, remedy: str, listeners: Collection[Forwarder] = ()
     ) -> QueuedJob:
         """A new job, running or waiting; raises JobError."""
         if not self._open:
@@ -266,8 +254,7 @@ class Jobs:
         # A job with a limit of its own keeps it when it is submitted, so its remedy doesn't say to submit it.
         own = {None: remedy, self._config.time_limit: _OWN_REMEDY, self._config.submitted_limit: _JOB_REMEDY}
         entry = QueuedJob(spec, one_line(client), message, limit, own.get(spec.time_limit, _SPLIT))
-        if forwarder is not None:
-            entry.listeners.add(forwarder)
+        entry.listeners.update(listeners)
         self._dispatcher.admit(entry)
         self._entries[entry.id] = entry
         self._counts["submitted"] += 1
@@ -280,8 +267,13 @@ class Jobs:
 
     def _follow(self) -> None:
         """Look at what the server's other processes do, if somebody listens."""
-        if self._open and self._listeners_to_all and self._config.turns is not None:
+        if self._open and self._is_heard:
             self._siblings.follow()
+
+    @property
+    def _is_heard(self) -> bool:
+        """Whether somebody listens to what the server's other processes do."""
+        return self._config.turns is not None and any(all for _, all in self._listeners.values())
 
     def _cancel_own(self, id: str) -> None:
         """Stop a job of this process because another asked for it."""
@@ -344,25 +336,15 @@ class Jobs:
         job = entry.snapshot()
         if self._shared is not None:
             self._shared.tell(job, entry.text)
-        self._call(self._listeners, job)
+        self._call(job)
 
-    def _changed_elsewhere(self, job: Job) -> None:
-        self._call(self._listeners_to_all, job)
-
-    def _call(self, listeners: Mapping[object, ChangeListener], job: Job) -> None:
-        for listener in tuple(listeners.values()):
+    def _call(self, job: Job, *, elsewhere: bool = False) -> None:
+        for listener, everywhere in tuple(self._listeners.values()):
             try:
-                listener(job)
+                if everywhere or not elsewhere:
+                    listener(job)
             except Exception:
                 logger.exception("a listener to job changes failed")
-
-    async def _wait_here(self, entry: QueuedJob, forwarder: Forwarder | None = None) -> Job:
-        if forwarder is not None:
-            entry.listeners.add(forwarder)
-            if entry.progress is not None:
-                forwarder.send(entry.progress)
-        await self._settled(entry)
-        return entry.snapshot()
 
     async def _settled(self, entry: QueuedJob) -> None:
         """Wait for the end of a job of this process, and until others who may be asked for it know it."""

@@ -116,17 +116,11 @@ class SharedTurns(Turns[Item]):
             os.close(self._lock)
             self._lock = -1
 
-    def enter(self, client: str, item: Item, *, short: bool = False, again: bool = False) -> bool:
-        try:
-            return super().enter(client, item, short=short, again=again)
-        except OSError as error:
-            raise self._unusable(error) from error
-
     def next(self) -> Item | None:
         try:
             return super().next()
-        except OSError as error:  # it is asked again soon
-            logger.warning("%s", self._unusable(error))
+        except JobError as error:  # it is asked again soon
+            logger.warning("%s", error)
             return None
 
     def leave(self, item: Item) -> None:
@@ -139,18 +133,21 @@ class SharedTurns(Turns[Item]):
     def positions(self) -> Iterator[tuple[Item, int]]:
         try:
             yield from super().positions()
-        except OSError as error:
-            logger.warning("%s", self._unusable(error))
+        except JobError as error:
+            logger.warning("%s", error)
 
     @contextmanager
     def _alone(self) -> Iterator[str]:
         if self._instance is None:
             raise JobError("the server is stopping and takes no more work: try again when it is back")
-        fcntl.flock(self._lock, fcntl.LOCK_EX)
         try:
-            yield self._instance.id
-        finally:
-            fcntl.flock(self._lock, fcntl.LOCK_UN)
+            fcntl.flock(self._lock, fcntl.LOCK_EX)
+            try:
+                yield self._instance.id
+            finally:
+                fcntl.flock(self._lock, fcntl.LOCK_UN)
+        except OSError as error:
+            raise self._unusable(error) from error
 
     def _line(self) -> list[Ticket]:
         """The tickets of running processes."""

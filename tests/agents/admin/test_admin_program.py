@@ -45,12 +45,8 @@ def test_the_server_makes_a_token_and_says_where_it_is(tmp_path: Path) -> None:
         assert ask(f"{admin}/sessions/kick", token, {"session_id": shown})["ok"] is True
         assert ask(f"{admin}/jobs", token) == {"returned_jobs": 0, "more": False, "jobs": []}
         line = server.line(lambda line: line.get("event") == "admin_action")
-        assert (line["who"], line["action"], line["target"], line["outcome"]) == (
-            "admin",
-            "kick",
-            shown,
-            "done",
-        )
+        found = [line[name] for name in ("who", "action", "target", "outcome")]
+        assert found == ["admin", "kick", shown, "done"]
         assert token not in json.dumps(server.lines)
         assert session_id not in json.dumps(server.lines)
 
@@ -61,9 +57,8 @@ def test_a_file_names_operators_and_is_read_again(tmp_path: Path) -> None:
     with product_server(tmp_path, "--http", "0", "--admin", "0", "--admin-token-file", str(file)) as server:
         runtime = f"{admin_at(server)}/runtime"
         assert not (tmp_path / "data" / "admin-token").exists()
-        with urlopen(
-            Request(f"{admin_at(server)}/events", headers={"Authorization": f"Bearer {FIRST}"})
-        ) as feed:
+        events = Request(f"{admin_at(server)}/events", headers={"Authorization": f"Bearer {FIRST}"})
+        with urlopen(events) as feed:
             assert feed.readline() == b"event: state\n"
             file.write_text(f"bert {SECOND}\n")
             server.process.send_signal(signal.SIGHUP)

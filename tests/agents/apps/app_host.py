@@ -79,11 +79,9 @@ class AppHost:
         await self.page.value(f"bridge.sendToolResult({json.dumps(result)})")
 
     async def app(self, expression: str) -> Any:
-        assert self._frame is not None
         return await self._frame.value(f"(({{document, window}}) => {expression})({_INNER})")
 
     async def app_until(self, condition: str) -> None:
-        assert self._frame is not None
         await self._frame.until(f"(({{document, window}}) => {condition})({_INNER})")
 
     async def text(self, selector: str) -> str:
@@ -94,7 +92,6 @@ class AppHost:
 
         The extension demands a sandbox with scripts and its own origin, of which the browser warns.
         """
-        assert self._frame is not None
         problems = [text for text in self.page.problems if "can escape its sandboxing" not in text]
         return [*(await self._frame.value("window.stopped")), *problems]
 
@@ -116,7 +113,6 @@ async def app_host(client: Client | None, chromium: Chromium) -> AsyncIterator[A
 
 
 async def _answer(client: Client | None, asked: dict[str, Any]) -> dict[str, Any]:
-    assert client is not None
     params = asked["params"]
     try:
         if asked["method"] == "tools/call":
@@ -130,8 +126,7 @@ async def _answer(client: Client | None, asked: dict[str, Any]) -> dict[str, Any
 
 def as_sent(result: Any) -> dict[str, Any]:
     """A result as it is on the wire."""
-    document: dict[str, Any] = result.model_dump(by_alias=True, mode="json", exclude_none=True)
-    return document
+    return result.model_dump(by_alias=True, mode="json", exclude_none=True)
 
 
 @contextmanager

@@ -26,11 +26,8 @@ def test_every_setting_has_a_key_and_no_two_share_a_name() -> None:
     assert sorted(key.setting for key in keys() if key.setting) == sorted(
         field.name for field in dataclasses.fields(AcuitySettings)
     )
-    for names in (
-        [key.option for key in keys() if key.option],
-        [key.environment for key in keys()],
-        [key.path for key in keys()],
-    ):
+    for of in ("option", "environment", "path"):
+        names = [name for key in keys() if (name := getattr(key, of))]
         assert len(set(names)) == len(names)
 
 
@@ -52,28 +49,18 @@ def test_without_anything_they_are_the_defaults(tmp_path: Path) -> None:
 def test_option_before_variable_before_file(tmp_path: Path) -> None:
     path = tmp_path / "acuity.toml"
     path.write_text("[mcp]\nmax_sessions = 1\nmax_pending_messages = 1\nmax_pending_bytes = 1000\n")
-    environ = {
-        "ACUITY_MCP_MAX_SESSIONS": "2",
-        "ACUITY_MCP_MAX_PENDING_MESSAGES": "2",
-        "ACUITY_CONFIG": str(path),
-    }
-    found = effective({"mcp.max_sessions": 3}, environ)
-    assert [
-        (found[f"mcp.{name}"], str(found.source(f"mcp.{name}")))
-        for name in ("max_sessions", "max_pending_messages", "max_pending_bytes", "capability_policy")
-    ] == [
-        (3, "--max-sessions"),
-        (2, "variable ACUITY_MCP_MAX_PENDING_MESSAGES"),
-        (1000, str(path)),
-        ("error", "default"),
-    ]
+    environ = {"ACUITY_MCP_MAX_SESSIONS": "2", "ACUITY_MCP_MAX_PENDING_MESSAGES": "2"}
+    found = effective({"mcp.max_sessions": 3}, {**environ, "ACUITY_CONFIG": str(path)})
     assert found.config == path
-
-
-def test_the_option_names_another_file_than_the_variable(tmp_path: Path) -> None:
-    (tmp_path / "a.toml").write_text("[mcp]\nmax_sessions = 1\n")
-    found = effective(environ={"ACUITY_CONFIG": str(tmp_path / "b.toml")}, config=tmp_path / "a.toml")
-    assert found["mcp.max_sessions"] == 1
+    for name, value, source in (
+        ("max_sessions", 3, "--max-sessions"),
+        ("max_pending_messages", 2, "variable ACUITY_MCP_MAX_PENDING_MESSAGES"),
+        ("max_pending_bytes", 1000, str(path)),
+        ("capability_policy", "error", "default"),
+    ):
+        assert (found[f"mcp.{name}"], str(found.source(f"mcp.{name}"))) == (value, source)
+    other = effective(environ={"ACUITY_CONFIG": str(tmp_path / "b.toml")}, config=path)
+    assert other["mcp.max_sessions"] == 1  # the option names another file than the variable
 
 
 def test_folders_of_all_sources_are_allowed(tmp_path: Path) -> None:
@@ -180,23 +167,17 @@ def test_a_check_as_json(varied: Path) -> None:
 
 
 def test_variables_that_are_mistyped_are_named() -> None:
-    services = {
-        "ACUITY_MCP_SERVICE_HOST": "10.0.0.1",
-        "ACUITY_MCP_PORT": "tcp://10.0.0.1:80",
-        "ACUITY_CPU": "plain",
-    }
+    services = {"ACUITY_MCP_SERVICE_HOST": "10.0.0.1", "ACUITY_MCP_PORT": "tcp://10.0.0.1:80"}
     mistyped = ("ACUITY_MCP_MAX_SESSION", "ACUITY_LIMIT_RATE", "ACUITY_SERVER_HTPP", "VMAF_MCP_MAX_CONCURENT")
-    found = effective(environ={**dict.fromkeys(mistyped, "5"), **services})
+    found = effective(environ={**dict.fromkeys(mistyped, "5"), **services, "ACUITY_CPU": "plain"})
     assert found.mistyped == (
         ("ACUITY_LIMIT_RATE", "ACUITY_LIMITS_RATE"),
         ("ACUITY_MCP_MAX_SESSION", "ACUITY_MCP_MAX_SESSIONS"),
         ("ACUITY_SERVER_HTPP", "ACUITY_SERVER_HTTP"),
         ("VMAF_MCP_MAX_CONCURENT", "VMAF_MCP_MAX_CONCURRENT"),
     )
-    assert json.loads(as_json(found))["mistyped"][0] == {
-        "variable": "ACUITY_LIMIT_RATE",
-        "near": "ACUITY_LIMITS_RATE",
-    }
+    first = {"variable": "ACUITY_LIMIT_RATE", "near": "ACUITY_LIMITS_RATE"}
+    assert json.loads(as_json(found))["mistyped"][0] == first
 
 
 def test_paths_are_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,8 +1,16 @@
-"""What the tests of all MCP servers share lies in the folder above."""
+"""The measurement that most tests of a running server look at."""
 
 from __future__ import annotations
 
-import sys
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
-sys.path.append(str(Path(__file__).resolve().parents[1]))
+import pytest
+
+from live_ground import MODEL, Ground, playing
+
+
+@pytest.fixture
+def ground(tmp_path: Path) -> AbstractAsyncContextManager[Ground]:
+    """It has the usual model, and its clients may name files in the test's folder."""
+    return playing(tmp_path, MODEL)

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from acuity.measure.feed import feed
 from bridge_room import measuring
 from moving_pictures import pair
 from prepared_programs import Program
+from tool_results import wire_sentence
 
 PATIENCE = 30.0  # seconds; reached only where something is broken
 TESTS = Path(__file__).resolve().parents[2]
@@ -70,19 +71,21 @@ class LineClient:
                 return None
             self._buffer += data
         line, _, self._buffer = self._buffer.partition(b"\n")
-        message: dict[str, Any] = json.loads(line)
-        return message
+        return json.loads(line)
 
     def ask(self, method: str, **params: Any) -> dict[str, Any]:
         number = self.send(method, **params)
         message = self.receive()
-        assert message is not None
         assert message["id"] == number
         return message
 
     def call(self, tool: str, **arguments: Any) -> Any:
         """A tool's document."""
         return self.ask("tools/call", name=tool, arguments=arguments)["result"]["structuredContent"]
+
+    def refused(self, tool: str, **arguments: Any) -> str:
+        """The sentence that a tool fails with."""
+        return wire_sentence(self.ask("tools/call", name=tool, arguments=arguments)["result"])
 
 
 @contextmanager
@@ -143,15 +146,24 @@ def started(script: str, *arguments: str, by: Callable[..., Program] = Program) 
         env={**os.environ, "PYTHONPATH": path},
         start_new_session=True,  # so that children of its own can be ended with it
     )
-    end = threading.Timer(2 * PATIENCE, os.killpg, (process.pid, signal.SIGKILL))
-    end.start()
-    try:
+    with ending_in_time(process, lambda: os.killpg(process.pid, signal.SIGKILL)):
         yield process
+
+
+@contextmanager
+def ending_in_time(
+    process: Program | subprocess.Popen[str], kill: Callable[[], None], seconds: float = 2 * PATIENCE
+) -> Iterator[None]:
+    """Have a process killed with the block, or after some time at most."""
+    late = threading.Timer(seconds, kill)
+    late.start()
+    try:
+        yield
     finally:
-        end.cancel()
-        end.join()
+        late.cancel()
+        late.join()
         with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
+            kill()
         process.communicate()
 
 
@@ -167,7 +179,7 @@ class Command:
         """Whether an answer comes within this time."""
         return bool(select.select(self._ours[:1], [], [], seconds)[0])
 
-    def leave(self) -> None:
+    def close(self) -> None:
         while self._ours:
             os.close(self._ours.pop())
 
@@ -188,23 +200,14 @@ def commanded(module: str, *arguments: str) -> Iterator[Command]:
     os.close(theirs_in)
     os.close(theirs_out)
     command = Command(process, read, write)
-    end = threading.Timer(2 * PATIENCE, process.kill)
-    end.start()
-    try:
+    with closing(command), ending_in_time(process, process.kill):
         yield command
-    finally:
-        end.cancel()
-        end.join()
-        process.kill()
-        process.communicate()
-        command.leave()
 
 
 @contextmanager
 def host_at(path: Path, rest: str) -> Iterator[Program]:
     """A process whose server listens there, and which goes on with the rest of its script."""
     with started(HOST + rest, str(path)) as host:
-        assert host.stdout is not None
         assert host.stdout.readline() == "ready\n", host.communicate()
         yield host
 

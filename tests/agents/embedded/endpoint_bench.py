@@ -94,8 +94,7 @@ class Lines:
         return line
 
     async def receive(self) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads(await self.line())
-        return found
+        return json.loads(await self.line())
 
     async def ask(self, message: Any) -> dict[str, Any]:
         await self.send(message)
@@ -117,5 +116,4 @@ async def at_socket(folder: Path, *, fast: bool = True) -> AsyncIterator[tuple[M
 
 
 def structured(answer: dict[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = answer["result"]["structuredContent"]
-    return found
+    return answer["result"]["structuredContent"]

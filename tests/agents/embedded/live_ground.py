@@ -38,6 +38,8 @@ SECONDS = 60.0  # for what should take an instant
 class Ground:
     """Whatever a test needs to look at."""
 
+    client: Client
+
     def __init__(
         self, measurement: Measurement, folder: Path, *, depth: int = 8, max_age: float = MAX_AGE
     ) -> None:
@@ -77,35 +79,38 @@ class Ground:
     async def flush(self) -> None:
         await self.measuring(self.measurement.flush)
 
-    async def steered(self, client: Client, tool: str, **arguments: Any) -> dict[str, Any]:
+    async def finish(self, count: int = 1) -> None:
+        """Feed the last frames."""
+        await self.feed(count)
+        await self.flush()
+
+    async def steered(self, tool: str, *, by: Client | None = None, **arguments: Any) -> dict[str, Any]:
         """Call a tool that is answered at the next boundary, and feed the frame that ends there."""
         before = self.native.outstanding
-        answered = asyncio.ensure_future(self.ask(client, tool, **arguments))
+        answered = asyncio.ensure_future(self.ask(tool, by=by, **arguments))
         with anyio.fail_after(SECONDS):
             while self.native.outstanding == before and not answered.done():
                 await anyio.lowlevel.checkpoint()
         await self.feed()
         return await answered
 
-    async def ask(self, client: Client, tool: str, **arguments: Any) -> dict[str, Any]:
+    async def ask(self, tool: str, *, by: Client | None = None, **arguments: Any) -> dict[str, Any]:
         """The answer of a tool, which has to be as its schema says."""
         with anyio.fail_after(SECONDS):
-            result = await client.call_tool(tool, arguments)
+            result = await (by or self.client).call_tool(tool, arguments)
         document: dict[str, Any] = result.structured_content
         assert not result.is_error, document
         Draft202012Validator(self._schemas[tool]).validate(document)
         return document
 
-    async def refused(self, client: Client, tool: str, **arguments: Any) -> str:
+    async def refused(self, tool: str, **arguments: Any) -> str:
         """The sentence that a tool fails with."""
         with anyio.fail_after(SECONDS):
-            result = await client.call_tool(tool, arguments)
-        return sentence_of(result)
+            return sentence_of(await self.client.call_tool(tool, arguments))
 
-    @asynccontextmanager
-    async def client(self, era: str, **options: Any) -> AsyncIterator[Client]:
-        async with Client(self.server, mode=era, **options) as client:
-            yield client
+    def connected(self, era: str, **options: Any) -> Client:
+        """A further client."""
+        return Client(self.server, mode=era, **options)
 
     async def close(self) -> None:
         await self.measuring(self.measurement.close)
@@ -125,7 +130,7 @@ async def playing(
     max_age: float = MAX_AGE,
     **options: Any,
 ) -> AsyncIterator[Ground]:
-    """A ground with a measurement of these models."""
+    """A ground with a measurement of these models, and a client."""
     measurement = Measurement(**{"threads": 1, **options})
     for model in models:
         measurement.add_model(model)
@@ -135,6 +140,7 @@ async def playing(
     ground.steer.attach(asyncio.get_running_loop())
     try:
         with anyio.fail_after(2 * SECONDS):
-            yield ground
+            async with ground.connected("legacy") as ground.client:
+                yield ground
     finally:
         await ground.close()

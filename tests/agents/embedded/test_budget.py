@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from types import SimpleNamespace
 from typing import Any, cast
@@ -59,27 +60,31 @@ class Time:
         self.work(cost)
         return waited
 
+    async def a_minute_of(self, client: str, cost: float, *, leaving: bool = False) -> tuple[float, float]:
+        """Have a client ask all the time; the CPU time it took, and the seconds that passed."""
+        begin, before = self.now, self.cpu
+        for number in itertools.takewhile(lambda _: self.now < begin + 60, itertools.count(1)):
+            name = client.format(number)
+            if leaving:
+                self.budget.enter(name)
+            await self.ask(name, cost)
+            if leaving:
+                self.budget.leave(name)
+        return self.cpu - before, self.now - begin
+
 
 @pytest.mark.parametrize("cost", [0.00006, 0.001, 0.012, 0.2])
 async def test_a_client_in_a_loop_has_its_share_and_no_more(cost: float) -> None:
-    time = Time()
-    begin, before = time.now, time.cpu
-    while time.now < begin + 60:
-        await time.ask("greedy", cost)
-    spent = time.cpu - before
-    assert spent <= SHARE * (time.now - begin) + TOLERATED + cost
-    assert spent >= 0.8 * SHARE * (time.now - begin) - cost  # it is let in as soon as it may
+    spent, seconds = await Time().a_minute_of("greedy", cost)
+    assert spent <= SHARE * seconds + TOLERATED + cost
+    assert spent >= 0.8 * SHARE * seconds - cost  # it is let in as soon as it may
 
 
 @pytest.mark.parametrize(("core", "fair"), [(16.0, 1.0), (1.0, 1.0), (0.7, 0.7), (0.0, 0.5)])
 async def test_on_a_busy_machine_the_share_is_one_of_what_measuring_gets(core: float, fair: float) -> None:
     """More threads than one don't make Python's lock any wider; one that waits for pictures isn't slowed."""
-    time = Time(core)
-    begin, before = time.now, time.cpu
-    while time.now < begin + 60:
-        await time.ask("greedy", 0.001)
-    spent = (time.cpu - before) / (time.now - begin)
-    assert 0.8 * SHARE * fair < spent < 1.1 * SHARE * fair
+    spent, seconds = await Time(core).a_minute_of("greedy", 0.001)
+    assert 0.8 * SHARE * fair < spent / seconds < 1.1 * SHARE * fair
 
 
 async def test_who_asks_little_never_waits_whatever_others_do() -> None:
@@ -102,16 +107,8 @@ async def test_polling_the_status_fits_into_the_share(each: int) -> None:
 
 @pytest.mark.parametrize("name", ["uds:{}", "same"])
 async def test_connecting_again_makes_no_debts_go_away(name: str) -> None:
-    time = Time()
-    begin, before = time.now, time.cpu
-    number = 0
-    while time.now < begin + 60:
-        number += 1
-        client = name.format(number)
-        time.budget.enter(client)
-        await time.ask(client, 0.05)
-        time.budget.leave(client)
-    assert time.cpu - before <= SHARE * (time.now - begin) + TOLERATED + 0.05
+    spent, seconds = await Time().a_minute_of(name, 0.05, leaving=True)
+    assert spent <= SHARE * seconds + TOLERATED + 0.05
 
 
 async def test_while_nothing_is_measured_nobody_waits() -> None:

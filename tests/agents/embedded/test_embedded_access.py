@@ -89,9 +89,8 @@ def test_a_token_is_not_shown() -> None:
 def test_another_name_is_refused_with_a_remedy_that_is_there(transport: str) -> None:
     with served(transport) as address:
         status, answer = ask(address, "POST", path(address), STATUS, Host="rebound.example")
-    assert status == 421
-    sentence = answer["error"]["message"]
-    assert sentence == "this server isn't called 'rebound.example': use its address, 127.0.0.1"
+    sentence = "this server isn't called 'rebound.example': use its address, 127.0.0.1"
+    assert (status, answer["error"]["message"]) == (421, sentence)
 
 
 STRANGER = """
@@ -112,13 +111,8 @@ def test_another_user_is_not_let_in(tmp_path: Path) -> None:
         place = Path(f"/tmp/acuity-test-{os.getpid()}.sock")
         server.start_uds(place)
         place.chmod(0o777)
-        done = subprocess.run(
-            [sys.executable, "-S", "-c", STRANGER, str(place)],
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE,
-            check=False,
-        )
+        command = [sys.executable, "-S", "-c", STRANGER, str(place)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
         assert done.returncode == 0, done.stderr
         answer = json.loads(done.stdout)
         assert "for the user who runs the measurement" in answer["error"]["message"]
@@ -133,10 +127,8 @@ def test_another_user_is_not_let_in(tmp_path: Path) -> None:
 def test_health(transport: str) -> None:
     with served(transport) as address:
         status, answer = ask(address, "GET", "/")
-        assert status == 200
-        assert answer["status"] == "ok"
+        assert (status, answer["status"], answer["endpoint"]) == (200, "ok", path(address))
         assert answer["server"]["name"] == "acuity-embedded"
-        assert answer["endpoint"] == path(address)
         assert answer["measurement"]["state"] == "waiting"
         assert ask(address, "POST", "/", STATUS)[0] == 405
 

@@ -26,6 +26,16 @@ from prepared_programs import Program
 from scoring_clips import y4m
 
 FRAMES = 1500  # enough that a command which waits in the pipe comes before the end
+MODULES = {"vmaf": "acuity.cli.vmaf", "acuity": "acuity.cli.main"}
+PROGRAMS = pytest.mark.parametrize("program", MODULES)
+
+
+def videos(program: str, clips: tuple[str, str]) -> list[str]:
+    return ["-r", clips[0], "-d", clips[1]] if program == "vmaf" else ["score", *clips]
+
+
+def run(program: str, clips: tuple[str, str], *options: str) -> int:
+    return {"vmaf": vmaf, "acuity": acuity}[program]([*videos(program, clips), *options])
 
 
 @pytest.fixture(scope="module")
@@ -40,15 +50,12 @@ def clips(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
 @contextmanager
 def running(program: str, clips: tuple[str, str], *options: str) -> Iterator[Command]:
     """A command with a client, which has sent a wish to pause before it measures."""
-    module = {"vmaf": "acuity.cli.vmaf", "acuity": "acuity.cli.main"}[program]
-    videos = ["-r", clips[0], "-d", clips[1]] if program == "vmaf" else ["score", *clips]
-    with commanded(module, *videos, "--threads", "1", *options) as command:
+    with commanded(MODULES[program], *videos(program, clips), "--threads", "1", *options) as command:
         command.client.send("tools/call", name="vmaf.pause", arguments={})
         yield command
 
 
 def line_of(command: Command) -> str:
-    assert command.process.stderr is not None
     return str(command.process.stderr.readline().rstrip())
 
 
@@ -71,7 +78,7 @@ def asked(program: str, *options: str) -> EmbeddedOptions:
     return embedding(parser.parse_args(parser.joined([*options, "a", "b"])))
 
 
-@pytest.mark.parametrize("program", ["vmaf", "acuity"])
+@PROGRAMS
 @pytest.mark.parametrize(
     ("options", "wanted"),
     [
@@ -93,23 +100,23 @@ def test_values_that_may_be_left_out(program: str, options: list[str], wanted: E
     [
         (
             ["--mcp-wait"],
-            "option --mcp-wait needs a server: add --live or --enable-mcp-sse or --enable-mcp-http",
+            "option --mcp-wait needs a server: add --live or --enable-mcp-sse or --enable-mcp-ht",
         ),
         (["--mcp-stay=5"], "option --mcp-stay needs a server"),
         (["--mcp-stay=5", "--mcp-stay-empty=9", "--enable-mcp-sse=0"], "is for --mcp-stay without SECONDS"),
         (["--mcp-stay=soon", "--enable-mcp-sse=0"], "should be a number of seconds"),
         (["--enable-mcp-uds", ""], "should be the name of a file"),
         (["--enable-mcp-http="], "should be a port from 0 to 65535"),
+        *(([f"--enable-mcp-sse={port}"], "should be a port from 0") for port in ("65536", "-1", "http", "")),
         (["--enable-mcp-uds", "s", "--mcp-token-file", "t"], "--mcp-token-file is for clients over HTTP"),
         (["--enable-mcp-sse=0", "--mcp-token-file", "none"], "can't read the token file 'none'"),
     ],
 )
-@pytest.mark.parametrize("program", ["vmaf", "acuity"])
+@PROGRAMS
 def test_options_that_make_no_sense(
     capsys: pytest.CaptureFixture[str], program: str, options: list[str], sentence: str
 ) -> None:
-    line = ["-r", "a", "-d", "b", *options]
-    assert (vmaf(line) if program == "vmaf" else acuity(["score", "a", "b", *options])) == 1
+    assert run(program, ("a", "b"), *options) == 1
     assert sentence in capsys.readouterr().err
 
 
@@ -121,50 +128,36 @@ def test_a_token_from_the_environment(
     assert "the token in 'ACUITY_MCP_TOKEN' is shorter than 16 characters" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("port", ["65536", "-1", "http", ""])
-@pytest.mark.parametrize("program", ["vmaf", "acuity"])
-def test_ports_that_are_none(capsys: pytest.CaptureFixture[str], program: str, port: str) -> None:
-    option = f"--enable-mcp-sse={port}"
-    code = vmaf(["-r", "a", "-d", "b", option]) if program == "vmaf" else acuity(["score", "a", "b", option])
-    assert code == 1
-    assert f"'{port}'" in (err := capsys.readouterr().err)
-    assert "should be a port from 0 to 65535" in err
-
-
-@pytest.mark.parametrize("program", ["vmaf", "acuity"])
+@PROGRAMS
 def test_descriptors_that_nobody_opened(program: str, clips: tuple[str, str]) -> None:
-    module = {"vmaf": "acuity.cli.vmaf", "acuity": "acuity.cli.main"}[program]
-    videos = ["-r", clips[0], "-d", clips[1]] if program == "vmaf" else ["score", *clips]
-    command = [sys.executable, "-m", module, *videos, "--enable-mcp-stdio"]
+    command = [sys.executable, "-m", MODULES[program], *videos(program, clips), "--enable-mcp-stdio"]
     done = Program(command, stderr=subprocess.PIPE, text=True)
     _, err = done.communicate(timeout=PATIENCE)
     assert done.returncode == 1
     assert err == f"{program}: descriptor 3 is not open: start the command with it, as in 3< and 4>\n"
 
 
-@pytest.mark.parametrize("program", ["vmaf", "acuity"])
+@PROGRAMS
 def test_addresses_that_are_taken(
     capsys: pytest.CaptureFixture[str], clips: tuple[str, str], program: str, tmp_path: Path
 ) -> None:
-    def run(*options: str) -> str:
-        line = ["-r", clips[0], "-d", clips[1]] if program == "vmaf" else [*clips]
-        code = vmaf([*line, *options]) if program == "vmaf" else acuity(["score", *line, *options])
-        assert code == 1
-        return capsys.readouterr().err.splitlines()[-1]
-
     (tmp_path / "s").write_text("mine")
-    assert "is no socket" in run("--enable-mcp-uds", str(tmp_path / "s"))
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
         # What was opened before goes, too.
-        assert "is in use already" in run("--enable-mcp-uds", str(tmp_path / "t"), "--enable-mcp-sse", port)
+        for sentence, *options in (
+            ("is no socket", "--enable-mcp-uds", str(tmp_path / "s")),
+            ("is in use already", "--enable-mcp-uds", str(tmp_path / "t"), "--enable-mcp-sse", port),
+        ):
+            assert run(program, clips, *options) == 1
+            assert sentence in capsys.readouterr().err.splitlines()[-1]
     assert [file.name for file in tmp_path.iterdir()] == ["s"]
 
 
 # ---- running ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("program", ["vmaf", "acuity"])
+@PROGRAMS
 def test_it_can_be_watched_and_steered(program: str, clips: tuple[str, str], tmp_path: Path) -> None:
     report, path = tmp_path / "report.json", tmp_path / "s\x1b[1m"
     format = ["--json"] if program == "vmaf" else []
@@ -175,9 +168,7 @@ def test_it_can_be_watched_and_steered(program: str, clips: tuple[str, str], tmp
         assert paused(command)["paused"]
         first = command.client.call("vmaf.status")["frames_read"]
         assert command.client.call("vmaf.status")["frames_total"] == FRAMES
-        refused = command.client.ask("tools/call", name="vmaf.score", arguments={"index": FRAMES})["result"]
-        assert refused["isError"]
-        assert f"frame {FRAMES} was not read yet" in refused["content"][0]["text"]
+        assert f"frame {FRAMES} was not read yet" in command.client.refused("vmaf.score", index=FRAMES)
         with connected(path) as other:
             swapped = other.call("vmaf.request_model_swap", name="vmaf_v0.6.1neg")
             assert swapped["first"] == first

@@ -15,16 +15,11 @@ from endpoint_bench import META
 
 
 def test_defaults() -> None:
-    config = EmbeddedConfig()
-    assert (config.queue_depth, config.max_drain_per_frame, config.line_limit) == (64, 4, 65536)
+    for config in (EmbeddedConfig(), EmbeddedConfig(queue_depth=0, max_drain_per_frame=0)):
+        assert (config.queue_depth, config.max_drain_per_frame, config.line_limit) == (64, 4, 65536)
     assert config.user_agent is None
     assert config.name == "acuity-embedded"
     assert EmbeddedConfig(user_agent="grader/2").name == "grader/2"
-
-
-def test_zero_is_the_default() -> None:
-    config = EmbeddedConfig(queue_depth=0, max_drain_per_frame=0)
-    assert (config.queue_depth, config.max_drain_per_frame) == (64, 4)
 
 
 @pytest.mark.parametrize(

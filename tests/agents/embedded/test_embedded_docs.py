@@ -18,7 +18,7 @@ import sys
 import threading
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TypeAlias
@@ -26,7 +26,7 @@ from typing import IO, TypeAlias
 import pytest
 
 from devtools import Chromium
-from embedded_client import PATIENCE
+from embedded_client import PATIENCE, ending_in_time
 from prepared_programs import starter
 from scoring_clips import container, y4m
 
@@ -95,7 +95,6 @@ def blocks(page: str) -> list[Block]:
 
 BLOCKS = blocks(PAGE.read_text())
 SERVER = next(block for block in BLOCKS if block.serves)
-KINDS = {"shell", "python", "js"}
 
 
 def server_for(block: Block) -> Block | None:
@@ -123,11 +122,13 @@ def folder(clips: Path, tmp_path: Path) -> Path:
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     programs = tmp_path / "bin"
     programs.mkdir()
-    for name, module in (("vmaf", "acuity.cli.vmaf"), ("acuity", "acuity.cli.main")):
-        (programs / name).write_text(f'#!/bin/sh\nexec {shlex.join(starter())} -m {module} "$@"\n')
+    for name, module in {
+        "vmaf": "-m acuity.cli.vmaf ",
+        "acuity": "-m acuity.cli.main ",
+        "python": "",
+    }.items():
+        (programs / name).write_text(f'#!/bin/sh\nexec {shlex.join(starter())} {module} "$@"\n')
         (programs / name).chmod(0o755)
-    (programs / "python").write_text(f'#!/bin/sh\nexec {shlex.join(starter())} "$@"\n')
-    (programs / "python").chmod(0o755)
     return tmp_path
 
 
@@ -161,16 +162,8 @@ class Ground:
                 "PYTHONUNBUFFERED": "1",
             },
         )
-        end = threading.Timer(LONGEST, os.killpg, (process.pid, signal.SIGKILL))
-        end.start()
-        try:
+        with ending_in_time(process, lambda: os.killpg(process.pid, signal.SIGKILL), LONGEST):
             yield process
-        finally:
-            end.cancel()
-            end.join()
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            process.communicate()
 
     @contextmanager
     def serving(self, block: Block | None) -> Iterator[None]:
@@ -179,7 +172,6 @@ class Ground:
             yield
             return
         with self.running(block) as process:
-            assert process.stdout is not None
             last = "waiting for an agent" if "--mcp-wait" in block.text else "agents may connect"
             seen = lines_until(process, last)
             assert last in seen[-1], "".join(seen)
@@ -189,7 +181,6 @@ class Ground:
 
 
 def lines_until(process: subprocess.Popen[str], word: str) -> list[str]:
-    assert process.stdout is not None
     seen = [""]
     for line in process.stdout:
         seen.append(line)
@@ -227,9 +218,7 @@ def test_snippets(block: Block, ground: Ground) -> None:
             seen = lines_until(process, "data:")
             assert seen[-1].startswith("data:"), "".join(seen)
         return
-    answers = (
-        ground.folder / "stdout.txt"
-    )  # a file: a program that a block leaves behind would keep a pipe open
+    answers = ground.folder / "stdout.txt"  # a program that a block leaves behind would keep a pipe open
     with ground.serving(server_for(block)), answers.open("w") as file, ground.running(block, file) as process:
         process.wait(LONGEST)
     out = answers.read_text()
@@ -252,5 +241,5 @@ async def test_scripts_of_pages(block: Block, ground: Ground, chromium: Chromium
 
 
 def test_the_page_has_snippets_of_each_kind() -> None:
-    assert {block.kind for block in BLOCKS} == KINDS
+    assert {block.kind for block in BLOCKS} == {"shell", "python", "js"}
     assert len(BLOCKS) > 8

@@ -24,7 +24,7 @@ from acuity.agents.embedded.presence import Presence
 from acuity.agents.embedded.subscriptions import UpdatePublisher
 from acuity.measure.feed import feed
 from bridge_room import measuring
-from embedded_client import PATIENCE, LineClient, connected, hosted
+from embedded_client import PATIENCE, LineClient, connected, ending_in_time, hosted
 from endpoint_bench import META
 from moving_pictures import pair
 from prepared_programs import Program
@@ -57,18 +57,12 @@ def command(program: str, clips: tuple[str, str], *options: str) -> list[str]:
 @contextmanager
 def serving(line: list[str], by: Callable[..., Program] = Program) -> Iterator[tuple[Program, str]]:
     """A command, and where it says that agents may connect."""
-    with by(line, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT) as process:
-        end = threading.Timer(3 * PATIENCE, process.kill)
-        end.start()
-        try:
-            assert process.stderr is not None
-            said = process.stderr.readline()
-            found = re.search(r"agents may connect to (\S+)", said)
-            assert found, said + process.stderr.read()
-            yield process, found[1]
-        finally:
-            end.cancel()
-            process.kill()
+    started = by(line, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT)
+    with started as process, ending_in_time(process, process.kill, 3 * PATIENCE):
+        said = process.stderr.readline()
+        found = re.search(r"agents may connect to (\S+)", said)
+        assert found, said + process.stderr.read()
+        yield process, found[1]
 
 
 def agent(*arguments: str) -> str:
@@ -97,7 +91,6 @@ def test_the_example_agent_reads_the_end_of_a_command(
 def test_a_command_stays_until_the_last_client_has_left(clips: tuple[str, str], tmp_path: Path) -> None:
     line = command("vmaf", clips, "--enable-mcp-uds", str(tmp_path / "s"), "--mcp-stay", "-q")
     with serving(line) as (process, where):
-        assert process.stderr is not None
         assert "until the last agent has left" in lines_to(process, "done;")
         with connected(Path(where)) as client:
             assert client.call("vmaf.status")["state"] == "over"
@@ -117,7 +110,6 @@ def test_an_interrupt_ends_the_stay_and_nothing_else(clips: tuple[str, str], tmp
 
 
 def lines_to(process: Program, word: str) -> str:
-    assert process.stderr is not None
     return next(line for line in process.stderr if word in line)
 
 
@@ -130,12 +122,6 @@ def test_a_command_waits_for_its_first_client(clips: tuple[str, str], tmp_path: 
             client.ask("resources/subscribe", uri=STATUS)
             assert told(client)["over"]
             assert client.call("vmaf.status")["frames_read"] == FRAMES
-        assert process.wait(PATIENCE) == 0
-
-
-def test_a_command_waits_no_longer_than_it_is_told_to(clips: tuple[str, str], tmp_path: Path) -> None:
-    line = command("vmaf", clips, "--enable-mcp-uds", str(tmp_path / "s"), "--mcp-wait=0.1", "-q")
-    with serving(line) as (process, _):
         assert process.wait(PATIENCE) == 0
 
 
@@ -153,28 +139,30 @@ def told(client: LineClient) -> Any:
                 return found
 
 
-@contextmanager
-def ending(measurement: Any, server: EmbeddedServer) -> Iterator[Callable[[], None]]:
-    """Has the measurement end and the server close on a thread of its own."""
-
-    def end() -> None:
-        for index in range(FRAMES):
-            measurement.add(*pair(index))
-        measurement.flush()
-        server.close()
-
-    thread = threading.Thread(target=end)
-    yield thread.start
+def joined(thread: threading.Thread) -> None:
     thread.join(PATIENCE)
     assert not thread.is_alive()
 
 
+@contextmanager
+def ending(folder: Path) -> Iterator[tuple[Callable[[], None], LineClient]]:
+    """Has a measurement end and its server close on a thread of its own; and a client."""
+    with hosted(folder, MODEL) as (measurement, server):
+
+        def end() -> None:
+            for index in range(FRAMES):
+                measurement.add(*pair(index))
+            measurement.flush()
+            server.close()
+
+        thread = threading.Thread(target=end)
+        with connected(folder / "s") as client:
+            yield thread.start, client
+        joined(thread)
+
+
 def test_a_server_that_closes_tells_the_end_and_shows_the_report(tmp_path: Path) -> None:
-    with (
-        hosted(tmp_path, MODEL) as (measurement, server),
-        ending(measurement, server) as end,
-        connected(tmp_path / "s") as client,
-    ):
+    with ending(tmp_path) as (end, client):
         client.ask("resources/subscribe", uri=STATUS)
         end()
         assert told(client)["frames_scored"] == FRAMES
@@ -207,18 +195,14 @@ def test_an_exception_of_the_host_is_told(
             assert client.call("vmaf.status")["reason"] is None
             client.send("tools/call", name="vmaf.watch", arguments={"below": -1.0, "timeout_seconds": 300})
             thread.start()
-            answer = client.receive()
-            assert answer is not None
-            found = answer["result"]["structuredContent"]
+            found = client.receive()["result"]["structuredContent"]
             assert (found["over"], found["state"], found["reason"]) == (True, state, reason)
             status = client.call("vmaf.status")
             assert (status["state"], status["reason"], status["frames_read"]) == (state, reason, 1)
-            refused = client.ask("tools/call", name="vmaf.pause", arguments={})["result"]
-            assert f"the measurement {state} ({reason})" in refused["content"][0]["text"]
+            assert f"the measurement {state} ({reason})" in client.refused("vmaf.pause")
             client.send("resources/subscribe", uri=STATUS)
             assert told(client)["reason"] == reason
-        thread.join(PATIENCE)
-        assert not thread.is_alive()
+        joined(thread)
 
 
 def test_a_source_that_fails_is_told_at_once(tmp_path: Path) -> None:
@@ -248,9 +232,7 @@ def test_an_interrupted_command_says_so(clips: tuple[str, str], tmp_path: Path) 
         client.call("vmaf.pause")
         client.send("tools/call", name="vmaf.watch", arguments={"below": -1.0, "timeout_seconds": 300})
         process.send_signal(signal.SIGINT)
-        answer = client.receive()
-        assert answer is not None
-        found = answer["result"]["structuredContent"]
+        found = client.receive()["result"]["structuredContent"]
         assert (found["over"], found["state"]) == (True, "interrupted")
         report = client.call("vmaf.report")["acuity"]
         assert (report["partial"], report["reason"]) == (True, "the program was asked to end")
@@ -268,30 +250,21 @@ def test_who_subscribes_after_the_end_is_told_of_it(tmp_path: Path) -> None:
 
 
 def test_a_stream_ends_with_its_answer(tmp_path: Path) -> None:
-    with (
-        hosted(tmp_path, MODEL) as (measurement, server),
-        ending(measurement, server) as end,
-        connected(tmp_path / "s") as client,
-    ):
-        number = client.send(
-            "subscriptions/listen", _meta=META, notifications={"resourceSubscriptions": [STATUS]}
-        )
-        acknowledged = client.receive()
-        assert acknowledged is not None
-        assert acknowledged["method"] == "notifications/subscriptions/acknowledged"
+    asked = {"_meta": META, "notifications": {"resourceSubscriptions": [STATUS]}}
+    with ending(tmp_path) as (end, client):
+        number = client.send("subscriptions/listen", **asked)
+        assert client.receive()["method"] == "notifications/subscriptions/acknowledged"
         end()
         assert told(client)["frames_scored"] == FRAMES
         answer = client.receive()
-        assert answer is not None
         assert answer["id"] == number
         assert "result" in answer
 
 
-@pytest.mark.parametrize("linger", [0.0, None])
-def test_no_client_can_keep_a_server_from_closing(linger: float | None, tmp_path: Path) -> None:
+@pytest.mark.parametrize("linger", [0.0, 0.5])
+def test_no_client_can_keep_a_server_from_closing(linger: float, tmp_path: Path) -> None:
     """With nothing to wait for, with a client that never stops asking, and with one that says nothing."""
-    config = EmbeddedConfig(linger=0.0 if linger == 0.0 else 0.5)
-    with hosted(tmp_path, MODEL, config=config) as (measurement, server):
+    with hosted(tmp_path, MODEL, config=EmbeddedConfig(linger=linger)) as (measurement, server):
         measurement.add(*pair(0))
         measurement.flush()
         with connected(tmp_path / "s") as silent, connected(tmp_path / "s") as client:
@@ -301,8 +274,7 @@ def test_no_client_can_keep_a_server_from_closing(linger: float | None, tmp_path
             with pytest.raises((AssertionError, BrokenPipeError, ConnectionResetError)):
                 while True:
                     client.ask("tools/call", name="vmaf.status", arguments={})
-            closing.join(PATIENCE)
-            assert not closing.is_alive()
+            joined(closing)
             assert silent.receive() is None
 
 
@@ -317,15 +289,14 @@ def test_a_host_waits_for_a_client_and_stays_for_it(tmp_path: Path) -> None:
             staying.start()
             assert client.call("vmaf.status")["state"] == "waiting"
             assert staying.is_alive()
-        staying.join(PATIENCE)
-        assert not staying.is_alive()
+        joined(staying)
 
 
-def test_nobody_stays_for_a_client_that_never_comes(clips: tuple[str, str], tmp_path: Path) -> None:
+def test_nobody_waits_or_stays_for_a_client_that_never_comes(clips: tuple[str, str], tmp_path: Path) -> None:
     with hosted(tmp_path, MODEL) as (_, server):
         server.stay(empty=0.0)
-    line = command("vmaf", clips, "--enable-mcp-uds", str(tmp_path / "s"), "--mcp-stay", "--mcp-stay-empty=0")
-    with serving(line) as (process, _):
+    never = ["--mcp-wait=0.1", "--mcp-stay", "--mcp-stay-empty=0"]
+    with serving(command("vmaf", clips, "--enable-mcp-uds", str(tmp_path / "s"), *never)) as (process, _):
         assert "or none has come for 0 seconds" in lines_to(process, "done;")
         assert process.wait(PATIENCE) == 0
 

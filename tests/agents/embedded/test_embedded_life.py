@@ -69,8 +69,7 @@ def test_it_outlives_the_last_frame(tmp_path: Path) -> None:
             assert status["fps"] > 0
             report = client.call("vmaf.report")
             assert len(report["frames"]) == 5
-            answer = client.ask("tools/call", name="vmaf.pause", arguments={})["result"]
-            assert "is over" in wire_sentence(answer)
+            assert "is over" in client.refused("vmaf.pause")
         measurement.close()
         with connected(tmp_path / "s") as client:
             assert client.call("vmaf.status")["state"] == "over"
@@ -84,7 +83,6 @@ def test_a_command_that_waits_is_answered_when_the_server_stops(tmp_path: Path) 
                 pass
             server.stop()
             answer = client.receive()
-            assert answer is not None
             assert "the server is stopping" in wire_sentence(answer["result"])
             assert client.receive() is None
         measurement.add(*pair(0))

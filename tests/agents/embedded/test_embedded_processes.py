@@ -49,12 +49,8 @@ def test_a_forked_child_forgets_it(tmp_path: Path) -> None:
     """What a child does with its copy, to the end of its interpreter, is no concern of the parent's."""
     path = tmp_path / "s"
     with host_at(path, FORKING) as host:
-        assert host.stdout is not None
-        assert [host.stdout.readline().strip() for _ in range(3)] == [
-            "the server was stopped already: make another one",
-            "heard by False",
-            "child 0",
-        ]
+        said = [host.stdout.readline().strip() for _ in range(3)]
+        assert said == ["the server was stopped already: make another one", "heard by False", "child 0"]
         with connected(path) as client:
             assert client.call("vmaf.status")["frames_read"] == 1
         out, err = host.communicate("", timeout=PATIENCE)
@@ -81,7 +77,6 @@ def test_a_child_does_not_keep_clients_waiting(tmp_path: Path) -> None:
     path = tmp_path / "s"
     with host_at(path, LINGERING) as host, connected(path) as client:
         client.call("vmaf.status")
-        assert host.stdin is not None
         host.stdin.write("\n")
         host.stdin.flush()
         assert client.receive() is None  # though the child lives
@@ -89,14 +84,10 @@ def test_a_child_does_not_keep_clients_waiting(tmp_path: Path) -> None:
         assert host.returncode == 0
 
 
-@pytest.mark.parametrize(
-    ("end", "code"),
-    [
-        ("sys.exit(3)", 3),
-        ("raise RuntimeError('host failed')", 1),
-        ("feed(measurement, map(pair, range(3)))", 0),
-    ],
-)
+ENDS = {"sys.exit(3)": 3, "raise RuntimeError('host failed')": 1, "feed(measurement, map(pair, range(3)))": 0}
+
+
+@pytest.mark.parametrize(("end", "code"), ENDS.items())
 def test_a_host_that_never_stops_it_leaves_nothing_behind(end: str, code: int, tmp_path: Path) -> None:
     path = tmp_path / "s"
     with host_at(path, f"input()\n{end}\n") as host, connected(path) as client:

@@ -47,10 +47,9 @@ def test_each_transport_starts_once(transport: str, tmp_path: Path) -> None:
 
 
 def test_what_is_available() -> None:
-    for name in ("sse", "uds", "stdio", "http"):
-        assert transport_available(name)
-        assert EmbeddedServer.transport_available(name)
-    assert not transport_available("carrier pigeon")
+    names = ("sse", "uds", "stdio", "http", "carrier pigeon")
+    for available in (transport_available, EmbeddedServer.transport_available):
+        assert [*map(available, names)] == [True, True, True, True, False]
 
 
 @pytest.mark.parametrize(
@@ -102,17 +101,12 @@ def test_clients_name_files_in_the_folders_of_paths(tmp_path: Path) -> None:
     folder.mkdir()
     model = folder / "own.json"
     model.write_bytes(find_model("vmaf_v0.6.1").read_bytes())
-    with (
-        measuring(("vmaf_v0.6.1",)) as measurement,
-        EmbeddedServer(measurement, paths=[str(folder), folder]) as server,
-    ):
-        server.start_uds(tmp_path / "s")
-        with feeding(measurement), connected(tmp_path / "s") as client:
-            assert client.call("vmaf.request_model_swap", name=f"path={model}")["model"] == str(model)
-            assert client.call("vmaf.request_model_swap", name="vmaf_v0.6.1neg")["before"] == str(model)
-            arguments = {"name": "path=/etc/passwd.json"}
-            refused = client.ask("tools/call", name="vmaf.request_model_swap", arguments=arguments)
-            assert "pass its folder in paths= of EmbeddedServer to extend" in str(refused)
+    hosting = hosted(tmp_path, "vmaf_v0.6.1", paths=[str(folder), folder])
+    with hosting as (measurement, _), feeding(measurement), connected(tmp_path / "s") as client:
+        assert client.call("vmaf.request_model_swap", name=f"path={model}")["model"] == str(model)
+        assert client.call("vmaf.request_model_swap", name="vmaf_v0.6.1neg")["before"] == str(model)
+        refused = client.refused("vmaf.request_model_swap", name="path=/etc/passwd.json")
+        assert "pass its folder in paths= of EmbeddedServer to extend" in refused
 
 
 @pytest.mark.parametrize("port", [-1, 65536, "80", True])

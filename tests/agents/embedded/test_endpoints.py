@@ -130,8 +130,7 @@ class Stream:
         return fields["data"]
 
     async def receive(self) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads(await self.event("message"))
-        return found
+        return json.loads(await self.event("message"))
 
 
 @asynccontextmanager

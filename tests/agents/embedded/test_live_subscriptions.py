@@ -21,7 +21,7 @@ from mcp.server.subscriptions import InMemorySubscriptionBus, ResourceUpdated, S
 from acuity.agents.embedded.resources import REPORT, SCORES, STATUS, TABLE
 from acuity.agents.embedded.subscriptions import NotificationMeta, Subscriber, UpdatePublisher
 from embedded_client import hosted
-from live_ground import ERAS, MODEL, SECONDS, playing
+from live_ground import ERAS, MODEL, SECONDS, Ground, playing
 
 pytestmark = pytest.mark.filterwarnings("ignore::mcp.MCPDeprecationWarning")
 
@@ -47,45 +47,43 @@ class Heard:
                 await self._more.wait()
 
 
+async def follow(client: Client, era: str, *uris: str) -> None:
+    if era == "legacy":
+        for uri in uris:
+            await client.subscribe_resource(uri)
+    else:
+        async with client.listen(resource_subscriptions=[*uris]):
+            pass
+
+
 async def read(client: Client, uri: str) -> Any:
     (content,) = (await client.read_resource(uri)).contents
-    assert isinstance(content, types.TextResourceContents)
     return json.loads(content.text) if content.mime_type == "application/json" else content.text
 
 
-async def test_a_client_that_shook_hands_is_told_of_frames(tmp_path: Path) -> None:
-    async with playing(tmp_path, MODEL) as ground:
-        heard = Heard()
-        async with ground.client("legacy", message_handler=heard) as client:
-            assert client.server_capabilities.resources.subscribe is True
-            await client.subscribe_resource(SCORES + FAST)
-            await client.subscribe_resource(SCORES + FAST)  # the same again is nothing new
-            await ground.feed(3)
-            await heard.until(1)
-            assert str(heard.updates[0].uri) == SCORES + FAST
-            await ground.flush()
-            while not (told := heard.updates[-1].meta["acuity/measurement"])["over"]:
-                await heard.until(len(heard.updates) + 1)
-            assert told == {
-                "frames_read": 3,
-                "frames_scored": 3,
-                "frame": 2,
-                "score": ground.measurement.score_at(2),
-                "paused": False,
-                "paused_by": [],
-                "over": True,
-                "state": "over",
-                "reason": None,
-                "scores": told["scores"],
-            }
-            await client.unsubscribe_resource(SCORES + FAST)
-            await client.unsubscribe_resource(SCORES)  # was never there
+async def test_a_client_that_shook_hands_is_told_of_frames(ground: Ground) -> None:
+    heard = Heard()
+    async with ground.connected("legacy", message_handler=heard) as client:
+        assert client.server_capabilities.resources.subscribe is True
+        await client.subscribe_resource(SCORES + FAST)
+        await client.subscribe_resource(SCORES + FAST)  # the same again is nothing new
+        await ground.feed(3)
+        await heard.until(1)
+        assert str(heard.updates[0].uri) == SCORES + FAST
+        await ground.flush()
+        while not (told := heard.updates[-1].meta["acuity/measurement"])["over"]:
+            await heard.until(len(heard.updates) + 1)
+        scored = {"frames_read": 3, "frames_scored": 3, "frame": 2, "score": ground.measurement.score_at(2)}
+        ended = {"paused": False, "paused_by": [], "over": True, "state": "over", "reason": None}
+        assert told == scored | ended | {"scores": told["scores"]}
+        await client.unsubscribe_resource(SCORES + FAST)
+        await client.unsubscribe_resource(SCORES)  # was never there
 
 
 async def test_a_client_without_a_handshake_listens(tmp_path: Path) -> None:
     async with (
         playing(tmp_path, MODEL) as ground,
-        ground.client("2026-07-28") as client,
+        ground.connected("2026-07-28") as client,
         client.listen(resource_subscriptions=[STATUS + FAST, SCORES]) as events,
     ):
         assert events.honored.resource_subscriptions == [STATUS + FAST, SCORES]
@@ -184,75 +182,52 @@ async def test_what_waits_is_one_word_for_each_address() -> None:
 
 @pytest.mark.parametrize("era", ERAS)
 async def test_what_cannot_be_subscriber_is_refused(era: str, tmp_path: Path) -> None:
-    async with playing(tmp_path, MODEL) as ground, ground.client(era) as client:
-
-        async def follow(uri: str) -> None:
-            if era == "legacy":
-                await client.subscribe_resource(uri)
-            else:
-                async with client.listen(resource_subscriptions=[uri]):
-                    pass
-
+    async with playing(tmp_path, MODEL) as ground, ground.connected(era) as client:
         for rate in ("0", "1000", "often", "nan", "inf", "-1"):
             with pytest.raises(MCPError, match=rf"rate '{rate}' must be a number of times a second, 0\.1 to"):
-                await follow(f"{SCORES}?rate={rate}")
+                await follow(client, era, f"{SCORES}?rate={rate}")
         with pytest.raises(MCPError, match="'speed' is not understood"):
-            await follow(f"{SCORES}?speed=1")
+            await follow(client, era, f"{SCORES}?speed=1")
         if era == "legacy":
-            with pytest.raises(
-                MCPError, match="can't be subscribed to: there are acuity://measurement/status"
-            ):
-                await follow("acuity://elsewhere")
+            with pytest.raises(MCPError, match="can't be subscribed to: there are acuity://measurement/sta"):
+                await follow(client, era, "acuity://elsewhere")
             for number in range(16):
-                await follow(f"{SCORES}?rate={number + 1}")
+                await follow(client, era, f"{SCORES}?rate={number + 1}")
             with pytest.raises(MCPError, match="16 subscriptions are the most"):
-                await follow(f"{SCORES}?rate=17")
+                await follow(client, era, f"{SCORES}?rate=17")
 
 
 @pytest.mark.parametrize("era", ERAS)
-async def test_a_client_that_leaves_is_forgotten(era: str, tmp_path: Path) -> None:
-    async with playing(tmp_path, MODEL) as ground:
-        left = asyncio.all_tasks()
-        async with ground.client(era) as client:
-            if era == "legacy":
-                await client.subscribe_resource(SCORES)
-                await client.subscribe_resource(STATUS)
-            else:
-                async with client.listen(resource_subscriptions=[SCORES, STATUS]):
-                    pass
-        with anyio.fail_after(SECONDS):
-            while asyncio.all_tasks() - left:  # cancelled, and on their way out
-                await anyio.lowlevel.checkpoint()
-        assert not ground.bus._listeners
+async def test_a_client_that_leaves_is_forgotten(ground: Ground, era: str) -> None:
+    left = asyncio.all_tasks()
+    async with ground.connected(era) as client:
+        await follow(client, era, SCORES, STATUS)
+    with anyio.fail_after(SECONDS):
+        while asyncio.all_tasks() - left:  # cancelled, and on their way out
+            await anyio.lowlevel.checkpoint()
+    assert not ground.bus._listeners
 
 
-async def test_resources_can_be_read(tmp_path: Path) -> None:
-    async with playing(tmp_path, MODEL) as ground, ground.client("legacy") as client:
-        listed = [str(resource.uri) for resource in (await client.list_resources()).resources]
-        assert listed == [STATUS, SCORES, REPORT, TABLE]
-        empty = await read(client, SCORES)
-        assert (empty["count"], empty["frames"]) == (0, [])
-        with pytest.raises(MCPError, match="no frame was measured"):
-            await read(client, REPORT)
-        await ground.feed(6)
-        await ground.flush()
-        scores = await read(client, f"{SCORES}?frames=1-3&rate=2")
-        assert [row["frame"] for row in scores["frames"]] == [1, 2, 3]
-        assert scores["aggregate"]["mean"] == ground.measurement.pool()
-        assert len((await read(client, SCORES))["frames"]) == 6
-        report = await read(client, f"{REPORT}?frames=4-{'9' * 30}")
-        assert [row["frameNum"] for row in report["frames"]] == [4, 5]
-        header, *rows = (await read(client, f"{TABLE}?frames=0-1")).splitlines()
-        assert header.startswith("Frame,")
-        assert len(rows) == 2
-        for bad in (
-            f"{REPORT}?frames=3-1",
-            f"{REPORT}?frames=x",
-            f"{STATUS}?frames=0-1",
-            f"{REPORT}?{'x' * 300}",
-        ):
-            with pytest.raises(MCPError):
-                await read(client, bad)
+async def test_resources_can_be_read(ground: Ground) -> None:
+    listed = [str(resource.uri) for resource in (await ground.client.list_resources()).resources]
+    assert listed == [STATUS, SCORES, REPORT, TABLE]
+    empty = await read(ground.client, SCORES)
+    assert (empty["count"], empty["frames"]) == (0, [])
+    with pytest.raises(MCPError, match="no frame was measured"):
+        await read(ground.client, REPORT)
+    await ground.finish(6)
+    scores = await read(ground.client, f"{SCORES}?frames=1-3&rate=2")
+    assert [row["frame"] for row in scores["frames"]] == [1, 2, 3]
+    assert scores["aggregate"]["mean"] == ground.measurement.pool()
+    assert len((await read(ground.client, SCORES))["frames"]) == 6
+    report = await read(ground.client, f"{REPORT}?frames=4-{'9' * 30}")
+    assert [row["frameNum"] for row in report["frames"]] == [4, 5]
+    header, *rows = (await read(ground.client, f"{TABLE}?frames=0-1")).splitlines()
+    assert header.startswith("Frame,")
+    assert len(rows) == 2
+    for bad in ("report?frames=3-1", "report?frames=x", "status?frames=0-1", f"report?{'x' * 300}"):
+        with pytest.raises(MCPError):
+            await read(ground.client, f"acuity://measurement/{bad}")
 
 
 def test_a_lone_request_cannot_subscribe_over_http(tmp_path: Path) -> None:

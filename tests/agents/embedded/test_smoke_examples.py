@@ -17,7 +17,7 @@ import pytest
 from acuity.agents.embedded import EmbeddedConfig, EmbeddedServer
 from acuity.agents.embedded.config import READING_TOOLS, STEERING_TOOLS
 from acuity.agents.embedded.resources import RATES
-from embedded_client import PATIENCE
+from embedded_client import PATIENCE, ending_in_time
 from prepared_programs import Program
 from smoke_film import Film
 
@@ -30,17 +30,12 @@ TOOLS = {*READING_TOOLS, *STEERING_TOOLS}
 def example(name: str, *arguments: str) -> Iterator[Program]:
     process = Program(
         [sys.executable, "-u", str(ROOT / "examples" / name), *arguments],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
+        **dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE),
         text=True,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
     )
-    try:
+    with ending_in_time(process, process.kill, 3 * PATIENCE):
         yield process
-    finally:
-        process.kill()
-        process.communicate()
 
 
 @pytest.mark.parametrize("transport", ["sse", "uds"])
@@ -49,10 +44,8 @@ def test_an_agent_follows_a_host_and_swaps_its_model(transport: str, tmp_path: P
     film.more(5)
     where = ["--port", "0"] if transport == "sse" else ["--socket", str(tmp_path / "s")]
     with example("embedded_host.py", *map(str, film.paths), "--wait", "--stay", *where) as host:
-        assert host.stdout is not None
         address = host.stdout.readline().removeprefix("agents may connect to ").strip()
         with example("embedded_agent.py", address, "--swap-after", "5") as agent:
-            assert agent.stdout is not None
             lines = [_next(agent.stdout, "MODEL_SWAPPED", film)]
             film.more(5)
             film.close()
@@ -85,16 +78,11 @@ def _next(stream: Iterator[str], word: str, film: Film) -> str:
 
 
 def test_the_page_names_everything() -> None:
-    assert (
-        set(re.findall(r"^\| `([a-z_.]+)` \|", PAGE.partition("## Tools")[2].partition("\n## ")[0], re.M))
-        == TOOLS
-    )
-    for resource in RATES:
-        assert f"`{resource}`" in PAGE
-    for setting in dataclasses.fields(EmbeddedConfig):
-        assert f"`{setting.name}`" in PAGE
+    section = PAGE.partition("## Tools")[2].partition("\n## ")[0]
+    assert {*re.findall(r"^\| `([a-z_.]+)` \|", section, re.M)} == TOOLS
+    for name in (*RATES, *(setting.name for setting in dataclasses.fields(EmbeddedConfig))):
+        assert f"`{name}`" in PAGE
     for name in vars(EmbeddedServer):
-        if name.startswith("start_"):
-            assert f"`{name}(" in PAGE
+        assert not name.startswith("start_") or f"`{name}(" in PAGE
     for file in re.findall(r"(?:examples|bench)/\w+\.py", PAGE):
         assert (ROOT / file).is_file()

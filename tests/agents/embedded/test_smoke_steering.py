@@ -24,11 +24,9 @@ def steered(film: Film, command: Command, tool: str, **arguments: Any) -> dict[s
         assert film.written < 5000, "no answer"
         film.more()
     message = command.client.receive()
-    assert message is not None
     assert message["id"] == number
     assert not message["result"].get("isError"), message
-    document: dict[str, Any] = message["result"]["structuredContent"]
-    return document
+    return message["result"]["structuredContent"]
 
 
 @contextmanager

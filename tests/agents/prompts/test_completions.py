@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import anyio
@@ -25,32 +24,25 @@ def _no_models_of_the_users(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("ACUITY_MODEL_PATH", raising=False)
 
 
-def complete(
+async def complete(
     ref: types.PromptReference | types.ResourceTemplateReference,
     name: str,
     typed: str,
     settled: dict[str, str] | None = None,
-    before: Callable[[FakeJobs], Awaitable[object]] | None = None,
+    jobs: FakeJobs | None = None,
 ) -> list[str]:
-    async def main() -> list[str]:
-        jobs = FakeJobs()
-        if before is not None:
-            await before(jobs)
-        async with Client(serve(jobs)) as client:
-            found = await client.complete(ref, {"name": name, "value": typed}, settled)
-        return found.completion.values
-
-    return anyio.run(main)
+    async with Client(serve(jobs or FakeJobs())) as client:
+        return (await client.complete(ref, {"name": name, "value": typed}, settled)).completion.values
 
 
 def in_prompt(
     name: str, typed: str, settled: dict[str, str] | None = None, prompt: str = "diagnose_encode"
 ) -> list[str]:
-    return complete(types.PromptReference(name=prompt), name, typed, settled)
+    return anyio.run(complete, types.PromptReference(name=prompt), name, typed, settled)
 
 
 def in_template(uri: str, name: str, typed: str) -> list[str]:
-    return complete(types.ResourceTemplateReference(uri=uri), name, typed)
+    return anyio.run(complete, types.ResourceTemplateReference(uri=uri), name, typed)
 
 
 @pytest.mark.parametrize("prompt", ["diagnose_encode", "choose_bitrate", "compare_encodes"])
@@ -132,15 +124,14 @@ def test_names_in_addresses(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("form", ["", ".csv", "/report.html"])
-def test_ids_of_reports(form: str) -> None:
-    async def before(jobs: FakeJobs) -> None:
-        for _ in range(12):
-            await jobs.completed()
-        await jobs.submit(JobSpec("score", {}, "vmaf_score", "waiting"), client="test")
-
+async def test_ids_of_reports(form: str) -> None:
+    jobs = FakeJobs()
+    for _ in range(12):
+        await jobs.completed()
+    await jobs.submit(JobSpec("score", {}, "vmaf_score", "waiting"), client="test")
     ref = types.ResourceTemplateReference(uri=f"acuity://reports/{{id}}{form}{{?frames}}")
-    assert complete(ref, "id", "job-1", before=before) == ["job-12", "job-11", "job-10", "job-1"]
-    assert complete(ref, "id", "13", before=before) == []
+    assert await complete(ref, "id", "job-1", jobs=jobs) == ["job-12", "job-11", "job-10", "job-1"]
+    assert await complete(ref, "id", "13", jobs=jobs) == []
 
 
 @pytest.mark.parametrize(

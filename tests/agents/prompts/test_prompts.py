@@ -27,27 +27,15 @@ ONE = {"reference": "/clips/source.mp4"}
 GIVEN = {"diagnose_encode": PAIR, "choose_bitrate": ONE, "compare_encodes": TWO}
 
 
+async def got(name: str, arguments: dict[str, str]) -> types.GetPromptResult:
+    async with Client(serve(FakeJobs())) as client:
+        return await client.get_prompt(name, arguments)
+
+
 def render(name: str, arguments: dict[str, str]) -> str:
-    async def main() -> str:
-        async with Client(serve(FakeJobs())) as client:
-            result = await client.get_prompt(name, arguments)
-        (message,) = result.messages
-        assert message.role == "user"
-        assert isinstance(message.content, types.TextContent)
-        return message.content.text
-
-    return anyio.run(main)
-
-
-def refused(name: str, arguments: dict[str, str]) -> str:
-    async def main() -> str:
-        async with Client(serve(FakeJobs())) as client:
-            with pytest.raises(MCPError) as caught:
-                await client.get_prompt(name, arguments)
-        assert caught.value.error.code == types.INVALID_PARAMS
-        return caught.value.error.message
-
-    return anyio.run(main)
+    (message,) = anyio.run(got, name, arguments).messages
+    assert message.role == "user"
+    return message.content.text
 
 
 def real_tools() -> dict[str, Tool]:
@@ -98,14 +86,8 @@ def test_only_tools_that_exist_are_named(name: str, arguments: dict[str, str]) -
 
 def test_files_are_scored_by_the_tool_for_them() -> None:
     encoded, worst, neg = calls(render("diagnose_encode", PAIR))
-    assert encoded == {
-        "tool": "vmaf_score_encoded",
-        "arguments": {
-            "reference_encoded": "/clips/source.mp4",
-            "distorted_encoded": "/clips/encode.mp4",
-            "model": "auto",
-        },
-    }
+    pair = {"reference_encoded": PAIR["reference"], "distorted_encoded": PAIR["distorted"]}
+    assert encoded == {"tool": "vmaf_score_encoded", "arguments": {**pair, "model": "auto"}}
     assert neg["arguments"] == {**encoded["arguments"], "model": "version=vmaf_v0.6.1neg"}
     assert worst["tool"] == "describe_worst_frames"
     assert worst["arguments"] == {"ref": PAIR["reference"], "dis": PAIR["distorted"], "model": "auto"}
@@ -116,19 +98,11 @@ def test_files_are_scored_by_the_tool_for_them() -> None:
 
 def test_raw_video_is_scored_with_the_geometry_that_is_known() -> None:
     raw = {"reference": "/c/a_3840x2160_420p10.yuv", "distorted": "/c/b.yuv"}
-    expected = {
-        "tool": "vmaf_score",
-        "arguments": {
-            "ref": "/c/a_3840x2160_420p10.yuv",
-            "dis": "/c/b.yuv",
-            "width": 3840,
-            "height": 2160,
-            "pixfmt": "420",
-            "bitdepth": 10,
-            "model": "version=vmaf_4k_v0.6.1",
-        },
-    }
-    assert calls(render("diagnose_encode", raw))[0] == expected
+    geometry = {"width": 3840, "height": 2160, "pixfmt": "420", "bitdepth": 10}
+    pair = {"ref": "/c/a_3840x2160_420p10.yuv", "dis": "/c/b.yuv"}
+    expected = {**pair, **geometry, "model": "version=vmaf_4k_v0.6.1"}
+    scored = {"tool": "vmaf_score", "arguments": expected}
+    assert calls(render("diagnose_encode", raw))[0] == scored
     hinted = calls(render("diagnose_encode", {**raw, "geometry": "1280x720 444 8-bit"}))[0]["arguments"]
     assert (hinted["width"], hinted["height"], hinted["pixfmt"], hinted["bitdepth"]) == (1280, 720, "444", 8)
     assert hinted["model"] == "version=vmaf_v0.6.1"
@@ -168,17 +142,12 @@ def test_comparing_scores_both_against_the_same_reference() -> None:
 
 
 def test_encoders_are_compared_and_the_chosen_one_is_made() -> None:
-    text = render(
-        "choose_bitrate", {"reference": "/c/my source.mp4", "codecs": "h265, libvvenc", "target": "90"}
-    )
+    source = "/c/my source.mp4"
+    text = render("choose_bitrate", {"reference": source, "codecs": "h265, libvvenc", "target": "90"})
     assert "reaches VMAF 90 " in text
     compared, made, scored = calls(text)
-    assert compared["tool"] == "run_compare"
-    assert compared["arguments"] == {
-        "src": "/c/my source.mp4",
-        "target_vmafs": "84,90,93",
-        "encoders": "libx265,libvvenc",
-    }
+    asked = {"src": source, "target_vmafs": "84,90,93", "encoders": "libx265,libvvenc"}
+    assert compared == {"tool": "run_compare", "arguments": asked}
     assert made["arguments"]["output"] == scored["arguments"]["distorted_encoded"] == "/c/tuned_libx265.mp4"
     assert (made["arguments"]["encoder"], made["arguments"]["target_vmaf"]) == ("libx265", 90)
     raw = calls(render("choose_bitrate", {"reference": "/c/a_1920x1080_420p10.yuv", "target": "99"}))[0]
@@ -190,41 +159,22 @@ def test_encoders_are_compared_and_the_chosen_one_is_made() -> None:
 @pytest.mark.parametrize(
     ("name", "arguments", "sentence"),
     [
-        (
-            "diagnose_encode",
-            {"reference": "a.mp4"},
-            "prompt 'diagnose_encode' needs the argument 'distorted'",
-        ),
-        (
-            "diagnose_encode",
-            {"reference": "a.mp4", "distorted": " "},
-            "prompt 'diagnose_encode': the argument 'distorted' is empty",
-        ),
-        (
-            "choose_bitrate",
-            {"reference": "a.mp4", "codec": "h264"},
-            "prompt 'choose_bitrate' has no argument 'codec'; it takes: "
-            "reference, target, codecs, model, geometry",
-        ),
-        (
-            "choose_bitrate",
-            {"reference": "a.mp4", "target": "lots"},
-            "target 'lots' is no VMAF score: give a number up to 100",
-        ),
-        (
-            "choose_bitrate",
-            {"reference": "a.mp4", "target": "nan"},
-            "target 'nan' is no VMAF score: give a number up to 100",
-        ),
-        (
-            "compare_encodes",
-            {**TWO, "geometry": "full hd"},
-            "geometry 'full hd' gives no size: write it like '1920x1080 420 8-bit'",
-        ),
+        ("diagnose_encode", ONE, "prompt 'diagnose_encode' needs the argument 'distorted'"),
+        ("diagnose_encode", {**ONE, "distorted": " "},
+         "prompt 'diagnose_encode': the argument 'distorted' is empty"),
+        ("choose_bitrate", {**ONE, "codec": "h264"}, "prompt 'choose_bitrate' has no argument 'codec'; it "
+         "takes: reference, target, codecs, model, geometry"),
+        *(("choose_bitrate", {**ONE, "target": target},
+           f"target '{target}' is no VMAF score: give a number up to 100") for target in ("lots", "nan")),
+        ("compare_encodes", {**TWO, "geometry": "full hd"},
+         "geometry 'full hd' gives no size: write it like '1920x1080 420 8-bit'"),
     ],
-)
-def test_arguments_that_say_nothing(name: str, arguments: dict[str, str], sentence: str) -> None:
-    assert refused(name, arguments) == sentence
+)  # fmt: skip
+async def test_arguments_that_say_nothing(name: str, arguments: dict[str, str], sentence: str) -> None:
+    async with Client(serve(FakeJobs())) as client:
+        with pytest.raises(MCPError) as caught:
+            await client.get_prompt(name, arguments)
+    assert (caught.value.error.code, caught.value.error.message) == (types.INVALID_PARAMS, sentence)
 
 
 def test_empty_optional_arguments_count_as_none() -> None:

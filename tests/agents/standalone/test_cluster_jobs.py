@@ -59,9 +59,8 @@ async def test_jobs_tasks_and_reports_of_one_node_from_the_other(tmp_path: Path)
         found = await ask(b, "tasks/get", task.task_id)
         assert not found["result"]["isError"]
         job = await asked(b, "get_job", {"job_id": task.task_id})
-        assert (
-            job["result"]["score"] == (await asked(a, "get_job", {"job_id": task.task_id}))["result"]["score"]
-        )
+        there = await asked(a, "get_job", {"job_id": task.task_id})
+        assert job["result"]["score"] == there["result"]["score"]
         listed = (await asked(b, "list_jobs", {}))["jobs"]
         assert [entry["job_id"] for entry in listed] == [task.task_id]
         report = await b.read_resource(job["report"])

@@ -8,6 +8,7 @@ import re
 import shlex
 import shutil
 import subprocess
+import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -28,12 +29,8 @@ PAGE = (Path(__file__).resolve().parents[3] / "docs" / "mcp.md").read_text()
 TOKEN = "correct-horse-battery"
 # Ports that the page names, and what listens there.
 PORTS = {8080: "http", 9090: "metrics"}
-INDENTED = [
-    re.sub(r"^    ", "", block, flags=re.MULTILINE)
-    for block in re.findall(
-        r"(?:^    \S.*\n)+", re.sub(r"```.*?```", "", PAGE, flags=re.DOTALL), re.MULTILINE
-    )
-]
+PLAIN = re.sub(r"```.*?```", "", PAGE, flags=re.DOTALL)
+INDENTED = [textwrap.dedent(block) for block in re.findall(r"(?:^    \S.*\n)+", PLAIN, re.MULTILINE)]
 TOKEN_FILES = [block for block in INDENTED if re.fullmatch(r"(?:\w+ +\w{16,}\n)+", block)]
 COMMANDS = [
     re.sub(r"\\\n\s*", "", text).strip()
@@ -109,7 +106,6 @@ async def find_tools(transport: Any) -> None:
 
 def check_url(folder: Path, started: Started) -> None:
     """A client that is given the address finds the tools there, with the headers that it sends."""
-    assert started.url is not None
     told = urlsplit(started.url)
     assert (told.port, told.path) == (8080, "/mcp")
     arguments = ["--http", "0"]
@@ -117,10 +113,8 @@ def check_url(folder: Path, started: Started) -> None:
         (folder / "token").write_text(TOKEN)
         arguments += ["--token-file", str(folder / "token")]
     with product_server(folder, *arguments) as server:
-        headers = {
-            name: re.sub(r"\$\{input:acuity-token\}|\$TOKEN", TOKEN, value)
-            for name, value in started.headers.items()
-        }
+        tokens = re.compile(r"\$\{input:acuity-token\}|\$TOKEN")
+        headers = {name: tokens.sub(TOKEN, value) for name, value in started.headers.items()}
         check_http(server.where("http").where, headers)
 
 

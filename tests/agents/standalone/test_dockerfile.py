@@ -67,5 +67,4 @@ def test_the_kept_image_is_not_roots_and_starts_the_server() -> None:
     assert json.loads(last("VOLUME")) == [settings["ACUITY_DATA"]]
     assert re.findall(r"\[([\w,]+)\]", made) == ["otel,cluster"] * 2  # built, and kept
     port = re.search(r"127\.0\.0\.1:(\d+)/readyz", last("HEALTHCHECK"))
-    assert port is not None
     assert f"--metrics {port[1]}" in (ROOT / "docs" / "mcp.md").read_text()

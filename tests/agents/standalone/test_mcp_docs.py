@@ -125,13 +125,8 @@ def test_required_arguments_and_defaults_are_true(offered: Offered) -> None:
         # Arguments that few pass leave their default out of the schema, which every client reads.
         own = SETTINGS[name.strip("`")].default if name.startswith(("`tiny_", "`no_ref")) else None
         told = properties[name.strip("`")].get("default", own)
-        meant = {
-            "none": [] if name == "`feature`" else None,
-            "all": None,
-            "any": None,
-            "all cores": None,
-            "if short": None,
-        }.get(default, default.strip("`"))
+        nothing = dict.fromkeys(("none", "all", "any", "all cores", "if short"))
+        meant = [] if (name, default) == ("`feature`", "none") else nothing.get(default, default.strip("`"))
         assert meant == told or str(meant).lower() == str(told).lower(), name
 
 
@@ -145,12 +140,15 @@ def test_every_value_of_an_enum_is_there(offered: Offered) -> None:
             assert re.search(rf"(?<![\w-]){value}(?![\w-])", cells[name]), (name, value)
 
 
+def known_options() -> set[str]:
+    return {name for group in option_groups().values() for name in group} | {"--version"}
+
+
 def test_every_option_is_there() -> None:
     told = {name.split()[0] for name in named(section("Transports and options").split("### ")[0])}
     referred = set(re.findall(r"`(--[a-z-]+)", REFERENCE))  # most are listed there alone
     referred -= {"--socket"}  # an option of workers
-    assert told <= {name for group in option_groups().values() for name in group} | {"--version"}
-    assert told | referred == {name for group in option_groups().values() for name in group} | {"--version"}
+    assert told | referred == known_options()
     for group in option_groups().values():
         for name, settings in group.items():
             for choice in settings.get("choices", ()) if name in told else ():
@@ -158,30 +156,24 @@ def test_every_option_is_there() -> None:
 
 
 def test_options_named_elsewhere_exist() -> None:
-    known = {name for group in option_groups().values() for name in group} | {"--version"}
     others = {"--init", "--rm", "--env", "--transport", "--header", "--model", "--help", "--fail", "--json"}
-    assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", PAGE)) <= known | others
+    assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", PAGE)) <= known_options() | others
 
 
 def test_every_variable_is_there() -> None:
     told = set(named(section("Environment variables")))
     package = ROOT / "src" / "acuity"
-    rooms = [
+    files = [
         path
         for room in ("agents", "jobs", "models", "cli", "tune")
         for path in (package / room).rglob("*.py")
     ]
-    source = "\n".join(path.read_text() for path in (package / "cache_file.py", *rooms))
+    source = "\n".join(path.read_text() for path in (package / "cache_file.py", *files))
     used = set(re.findall(r'"((?:VMAF|ACUITY)_[A-Z][A-Z_]+)"', source))
-    # One is in cli.md, as it is for trying kernels; one means something to other servers only.
-    elsewhere = {"ACUITY_CPU", "ACUITY_MCP_TOKEN"}  # cli.md: to try kernels; embedded.md: of that server
-    elsewhere |= {"ACUITY_WORKER_SETTINGS"}  # server.md
-    of_runtime = {
-        ACUITY.config_variable,
-        ACUITY.data_variable,
-        "ACUITY_STORE",
-        "ACUITY_ADMIN",
-    }  # others are in its own page
+    # In cli.md, to try kernels; in embedded.md, of that server; in server.md.
+    elsewhere = {"ACUITY_CPU", "ACUITY_MCP_TOKEN", "ACUITY_WORKER_SETTINGS"}
+    # Others are in the runtime's own page.
+    of_runtime = {ACUITY.config_variable, ACUITY.data_variable, "ACUITY_STORE", "ACUITY_ADMIN"}
     assert told == used - elsewhere | of_runtime | {ENDPOINTS[0], "VMAF_MCP_ASYNC"}
     assert set(re.findall(r"\b(?:VMAF|ACUITY|OTEL)_[A-Z_]+\b", PAGE)) == told
 

@@ -29,16 +29,8 @@ async def score(client: Client, arguments: dict[str, Any], started: anyio.Event 
 
 def test_the_end_of_stdin_ends_the_work(tmp_path: Path) -> None:
     """A client that vanishes in the middle of a call leaves no process behind."""
-    process = subprocess.Popen(
-        COMMAND,
-        env=environment(tmp_path),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    )
-    assert process.stdin is not None
-    assert process.stdout is not None
+    ends = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+    process = subprocess.Popen(COMMAND, env=environment(tmp_path), text=True, **ends)
     asked = call(1, "vmaf_score", **raw_pair(tmp_path, LONG))
     asked["params"]["_meta"] = {**META, "progressToken": 1}
     process.stdin.write(json.dumps(asked) + "\n")

@@ -37,13 +37,13 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[ServeOptions]:
     return found
 
 
-@pytest.fixture(params=["acuity serve", "vmaf-mcp"])
+WAYS = {"acuity serve": lambda options: acuity.main(["serve", *options]), "vmaf-mcp": command.main}
+
+
+@pytest.fixture(params=WAYS)
 def start(request: pytest.FixtureRequest, asked: list[ServeOptions]) -> Any:
     def run(*options: str) -> ServeOptions:
-        if request.param == "vmaf-mcp":
-            assert command.main(options) == 0
-        else:
-            assert acuity.main(["serve", *options]) == 0
+        assert WAYS[request.param](options) == 0
         return asked.pop()
 
     return run
@@ -91,28 +91,25 @@ def test_settings(start: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 def test_a_token_opens_the_door(start: Any, tmp_path: Path) -> None:
     (tmp_path / "token").write_text(TOKEN)
-    options = start(
-        "--http", "0.0.0.0:80", "--token-file", str(tmp_path / "token"), "--allow-host", "a.example"
-    )
+    at, token = ["--http", "0.0.0.0:80"], ["--token-file", str(tmp_path / "token")]
+    options = start(*at, *token, "--allow-host", "a.example")
     assert list(options.access.tokens) == [TOKEN]
     assert options.access.names == {"a.example"}
 
 
 def test_the_admin_port_has_tokens_of_its_own(start: Any, tmp_path: Path) -> None:
-    (tmp_path / "token").write_text(TOKEN)
-    (tmp_path / "token").chmod(0o600)
-    options = start("--http", "0", "--admin", "9900", "--admin-token-file", str(tmp_path / "token"))
+    file = tmp_path / "token"
+    file.write_text(TOKEN)
+    file.chmod(0o600)
+    options = start("--http", "0", "--admin", "9900", "--admin-token-file", str(file))
     assert options.admin == Address("127.0.0.1", 9900)
-    assert list(options.admin_tokens) == [TOKEN]
-    assert list(options.access.tokens) == []
+    assert (list(options.admin_tokens), list(options.access.tokens)) == ([TOKEN], [])
     assert start("--http", "0", "--admin", "0").admin_tokens is None
-    unused = start("--http", "0", "--admin-token-file", str(tmp_path / "token"))
+    unused = start("--http", "0", "--admin-token-file", str(file))
     assert unused.warnings == ["--admin-token-file: not used: set the port of admin too"]
-    (tmp_path / "token").chmod(0o644)
-    seen = start("--http", "0", "--admin", "0", "--admin-token-file", str(tmp_path / "token"))
-    assert [sentence.partition(" is ")[2] for sentence in seen.warnings] == [
-        "open to every user (mode 0644): chmod 600 it"
-    ]
+    file.chmod(0o644)
+    (warning,) = start("--http", "0", "--admin", "0", "--admin-token-file", str(file)).warnings
+    assert warning.endswith(" is open to every user (mode 0644): chmod 600 it")
 
 
 def test_a_token_of_clients_is_none_of_operators(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -148,14 +145,11 @@ def test_a_token_of_clients_is_none_of_operators(tmp_path: Path, capsys: pytest.
 def test_refusals(
     capsys: pytest.CaptureFixture[str], asked: list[ServeOptions], options: list[str], reason: str
 ) -> None:
-    for name, run in (
-        ("vmaf-mcp", lambda: command.main(options)),
-        ("acuity", lambda: acuity.main(["serve", *options])),
-    ):
-        assert run() == 1
+    for name, run in WAYS.items():
+        assert run(options) == 1
         out, err = capsys.readouterr()
         assert out == ""
-        assert err.startswith(f"{name}: ")
+        assert err.startswith(f"{name.split()[0]}: ")
         assert reason in err
         assert len(err.splitlines()) <= 2
     assert asked == []
@@ -170,11 +164,8 @@ def test_an_empty_token_in_the_environment_is_refused(
 
 
 def test_help_teaches(capsys: pytest.CaptureFixture[str]) -> None:
-    for run, name in (
-        (lambda: command.main(["--help"]), "vmaf-mcp"),
-        (lambda: acuity.main(["serve", "-h"]), "acuity serve"),
-    ):
-        assert run() == 0
+    for name, run in WAYS.items():
+        assert run(["-h"]) == 0
         text = capsys.readouterr().out
         assert f"    {name} --http 8080\n" in text
         assert all(option in text for options in option_groups().values() for option in options)

@@ -39,9 +39,7 @@ async def test_a_call_is_planned_and_submitted() -> None:
     async with playing() as (client, jobs, task_id):
         spec = jobs.specs[task_id]
         assert spec.payload == {"ref": "a.yuv", "threads": 4}
-        job = await jobs.get(task_id)
-        assert job is not None
-        assert job.client == "local"
+        assert (await jobs.get(task_id)).client == "local"
         task = await ask(client, "tasks/get", task_id)
         assert task["status"] == "working"
         assert task["statusMessage"] == "waiting, number 1 in the queue"
@@ -82,11 +80,8 @@ async def test_an_interrupted_job_is_a_failed_task() -> None:
     async with playing() as (client, jobs, task_id):
         jobs.end(task_id, "interrupted", "the server stopped: submit it again")
         task = await ask(client, "tasks/get", task_id)
-        assert task["status"] == "failed"
-        assert task["error"] == {
-            "code": types.INTERNAL_ERROR,
-            "message": "the server stopped: submit it again",
-        }
+        error = {"code": types.INTERNAL_ERROR, "message": "the server stopped: submit it again"}
+        assert (task["status"], task["error"]) == ("failed", error)
 
 
 async def test_a_result_that_was_forgotten_is_said_to_be() -> None:
@@ -100,9 +95,7 @@ async def test_a_result_that_was_forgotten_is_said_to_be() -> None:
 async def test_cancelling_a_task_cancels_its_job() -> None:
     async with playing() as (client, jobs, task_id):
         await ask(client, "tasks/cancel", task_id)
-        job = await jobs.get(task_id)
-        assert job is not None
-        assert job.status == "cancelled"
+        assert (await jobs.get(task_id)).status == "cancelled"
         assert (await ask(client, "tasks/get", task_id))["status"] == "cancelled"
 
 

@@ -11,7 +11,6 @@ from typing import Any
 
 import anyio
 import jsonschema
-import mcp_types as types
 import numpy as np
 import pytest
 from mcp import Client
@@ -25,6 +24,7 @@ from acuity.agents.tools.services import Services
 from acuity.cli.vmaf import main as vmaf
 from acuity.jobs.service import Jobs, JobsConfig
 from fake_jobs import serve
+from product_server import asked
 from tool_results import sentence_of
 
 WIDTH, HEIGHT, FRAMES = 48, 32, 6
@@ -53,16 +53,12 @@ class Bench:
     schemas: dict[str, Any]
 
     async def ask(self, name: str, **arguments: Any) -> dict[str, Any]:
-        result = await self.client.call_tool(name, arguments)
-        assert not result.is_error, result.content
-        document = result.structured_content
-        assert isinstance(document, dict)
+        document = await asked(self.client, name, arguments)
         jsonschema.validate(document, self.schemas[name], jsonschema.Draft202012Validator)
         return document
 
     async def read(self, uri: str) -> str:
         (content,) = (await self.client.read_resource(uri)).contents
-        assert isinstance(content, types.TextResourceContents)
         return content.text
 
 
@@ -118,12 +114,9 @@ async def test_a_submitted_score_becomes_a_report(clips: Path, tmp_path: Path, p
 async def test_a_job_that_can_not_be_done(clips: Path, tmp_path: Path) -> None:
     with anyio.fail_after(60):
         async with bench(clips, tmp_path) as at:
-            refused = await at.client.call_tool(
-                "submit_job", {"tool": "vmaf_score", "arguments": {**score_of(clips), "ref": "/etc/passwd"}}
-            )
-            assert sentence_of(refused) == (
-                "path /etc/passwd not under an allowlisted root; set VMAF_MCP_ALLOW to extend."
-            )
+            asked = {"tool": "vmaf_score", "arguments": score_of(clips, ref="/etc/passwd")}
+            sentence = sentence_of(await at.client.call_tool("submit_job", asked))
+            assert sentence == "path /etc/passwd not under an allowlisted root; set VMAF_MCP_ALLOW to extend."
             wrong = score_of(clips, height=HEIGHT * 1000)
             job = await at.ask("submit_job", tool="vmaf_score", arguments=wrong)
             await at.jobs.wait(job["job_id"])

@@ -21,16 +21,9 @@ def tool(schema: dict[str, Any]) -> Tool:
 
 
 ENCODED, RAW = tool(ENCODED_INPUT), tool(RAW_INPUT)
-TUNE = tool(
-    {
-        "type": "object",
-        "properties": {
-            "encoders": {"type": "string"},
-            "target_vmaf": {"type": "number"},
-            "metrics": {"type": "array", "items": {"type": "string"}},
-        },
-    }
-)
+METRICS = {"type": "array", "items": {"type": "string"}}
+NAMED = {"encoders": {"type": "string"}, "target_vmaf": {"type": "number"}, "metrics": METRICS}
+TUNE = tool({"type": "object", "properties": NAMED})
 
 
 @pytest.mark.parametrize("names", [("ref", "dis"), ("reference", "distorted"), ("reference_path", "dist")])

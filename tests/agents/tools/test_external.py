@@ -10,8 +10,10 @@ import pytest
 
 from acuity.agents.tools import external
 from acuity.agents.tools.external import External, examine, locate, version
+from acuity.cli.vmaf.options import help_page
 from acuity.errors import BackendError
 from scoring_clips import FORK_HELP, HELP, fake_vmaf, runs_of
+from vmaf_binary import make_binary
 
 
 def asked(named: Path | str) -> External:
@@ -26,10 +28,8 @@ def test_options_and_backends_are_read_from_the_help(tmp_path: Path) -> None:
 
 
 def test_libvmafs_own_complains_about_the_question_and_answers_it(tmp_path: Path) -> None:
-    binary = fake_vmaf(
-        tmp_path / "vmaf", help=f"unrecognized option '--help'\n{HELP}", stream="stderr", code=1
-    )
-    found = asked(binary)
+    help = f"unrecognized option '--help'\n{HELP}"
+    found = asked(fake_vmaf(tmp_path / "vmaf", help=help, stream="stderr", code=1))
     assert "subsample" in found.options
     assert "precision" not in found.options
     assert found.backends == ("cpu",)
@@ -53,15 +53,7 @@ def test_a_list_of_backends_is_believed_more_than_the_help(tmp_path: Path) -> No
 
 
 def test_acuitys_own_command_is_such_a_binary(tmp_path: Path) -> None:
-    import sys
-
-    script = tmp_path / "vmaf"
-    script.write_text(
-        f"#!{sys.executable}\nimport sys\nsys.path[:0] = {sys.path!r}\n"
-        "from acuity.cli.vmaf import main\nsys.exit(main())\n"
-    )
-    script.chmod(0o755)
-    found = asked(script)
+    found = asked(make_binary(tmp_path, help=help_page()))
     assert found.backends == ("cpu",)
     assert {"precision", "subsample", "no_prediction"} <= found.options
 

@@ -46,11 +46,8 @@ async def test_the_client_chooses_the_geometry_of_the_name(folder: Path, era: st
     assert len(person.asked) == 1
     assert f"the names say {SIZE} {PIXELS}, but the call says {TURNED} {PIXELS}" in person.asked[0]
     assert (found["acuity"]["width"], found["acuity"]["height"]) == (GEOMETRY["width"], GEOMETRY["height"])
-    assert found["geometry_asked"] == {
-        "given": f"{TURNED} {PIXELS}",
-        "named": f"{SIZE} {PIXELS}",
-        "chosen": f"{SIZE} {PIXELS}",
-    }
+    named = f"{SIZE} {PIXELS}"
+    assert found["geometry_asked"] == {"given": f"{TURNED} {PIXELS}", "named": named, "chosen": named}
     assert "geometry-name" not in {note["code"] for note in found["notes"]}
 
 

@@ -23,13 +23,13 @@ class KnownJobs:
     """Jobs by their ids, with a status each."""
 
     def __init__(self, **statuses: str) -> None:
-        self._statuses = statuses
+        self._jobs = {
+            IDS[name]: SimpleNamespace(status=status, over=status != "running", client="me")
+            for name, status in statuses.items()
+        }
 
     async def get(self, id: str) -> Any:
-        status = self._statuses.get(id)
-        if status is None:
-            return None
-        return SimpleNamespace(id=id, status=status, over=status != "running", client="me")
+        return self._jobs.get(id)
 
 
 IDS = {name: name * 8 for name in ("dead", "beef", "cafe", "f00d")}
@@ -52,7 +52,8 @@ def test_folders_of_unknown_and_failed_jobs_are_removed(tmp_path: Path) -> None:
     for when, name in enumerate(IDS):
         fill(tmp_path, name, 10, when)
     (tmp_path / "worst" / "mine").mkdir()
-    jobs: Any = KnownJobs(**{IDS["dead"]: "completed", IDS["beef"]: "failed", IDS["cafe"]: "running"})
+    jobs: Any = KnownJobs(dead="completed", beef="failed", cafe="running")
+    anyio.run(KeptPictures(tmp_path / "none yet").sweep, jobs)
     anyio.run(KeptPictures(tmp_path).sweep, jobs)
     assert left(tmp_path) == {"dead", "cafe", "mine"}
 
@@ -60,14 +61,9 @@ def test_folders_of_unknown_and_failed_jobs_are_removed(tmp_path: Path) -> None:
 def test_the_oldest_go_when_all_are_too_large(tmp_path: Path) -> None:
     for when, name in enumerate(IDS):
         fill(tmp_path, name, 1000, when)
-    jobs: Any = KnownJobs(**dict.fromkeys(IDS.values(), "completed"))
+    jobs: Any = KnownJobs(**dict.fromkeys(IDS, "completed"))
     anyio.run(KeptPictures(tmp_path, 2500).sweep, jobs)
     assert left(tmp_path) == {"cafe", "f00d"}
-
-
-def test_a_server_without_pictures_has_nothing_to_remove(tmp_path: Path) -> None:
-    jobs: Any = KnownJobs()
-    anyio.run(KeptPictures(tmp_path).sweep, jobs)
 
 
 @pytest.mark.parametrize("name", ["../../jobs.sqlite", "worst.json", ".hidden.png", "a/b.png", ""])
@@ -92,13 +88,12 @@ async def test_a_picture_that_is_too_large_for_a_message_says_how_to_read_it(
     folder = fill(tmp_path, "dead", 1, 1)
     (folder / "frame_000002_heat.png").write_bytes(noise(640 * block, 480 * block, block))
     uri = f"acuity://worst/{IDS['dead']}/frame_000002_heat.png"
-    jobs: Any = KnownJobs(**{IDS["dead"]: "completed"})
+    jobs: Any = KnownJobs(dead="completed")
     resources = WorstResources(jobs, KeptPictures(tmp_path))
     with pytest.raises(MCPError, match=r"more than the 700,000 of a message: read acuity.*\?width=\d+") as no:
         await resources.read(uri)
     smaller = str(no.value).split("read ")[1].split(" for")[0]
     found = await resources.read(smaller)
-    assert found is not None
     (content,) = found.contents
     assert len(base64.b64decode(content.blob)) <= 700_000  # type: ignore[union-attr]
     with pytest.raises(MCPError, match="is not understood: write"):

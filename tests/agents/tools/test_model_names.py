@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
@@ -38,9 +39,9 @@ def describe(name: str) -> dict[str, Any]:
 
 def listed() -> dict[str, list[str]]:
     """Name and paths."""
-    found: dict[str, list[str]] = {}
+    found: dict[str, list[str]] = defaultdict(list)
     for model in Asked(models.tools).ask("list_models")["models"]:
-        found.setdefault(model["name"], []).append(model["path"])
+        found[model["name"]].append(model["path"])
     return found
 
 

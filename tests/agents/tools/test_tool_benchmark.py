@@ -9,7 +9,6 @@ import pytest
 
 from acuity.agents.tools import backends
 from acuity.devices import BACKENDS
-from longwire.config.finding import effective
 from scoring_room import Asked
 from vmaf_binary import make_binary
 
@@ -84,12 +83,8 @@ def test_the_sizes_of_the_reference(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_rows_are_files_too_where_the_operator_wants_them(tmp_path: Path) -> None:
-    settings = effective(
-        environ={"VMAF_BENCH_OUTDIR": str(tmp_path), "ACUITY_DATA": str(tmp_path)}
-    ).settings()
-    assert settings.bench_output == str(tmp_path)
     (tmp_path / "96x64_acuity_cpu.json").write_text("of an earlier run")
-    found = Asked(backends.tools, bench_output=settings.bench_output).ask("run_benchmark")
+    found = Asked(backends.tools, bench_output=str(tmp_path)).ask("run_benchmark")
     measured = [row for row in found["rows"] if row["verdict"] != "SKIP"]
     files = {path.name: json.loads(path.read_text()) for path in tmp_path.iterdir()}
     assert set(files) == {"96x64_acuity_cpu.json", "64x64_acuity_cpu.json"}  # nothing half-written beside

@@ -99,9 +99,8 @@ def test_bd_rates_of_encoders_that_are_named(folder: Path) -> None:
     ]
     found = ask(folder, *encodes, against="b")
     assert {(rate["encoder"], rate["against"]) for rate in found["bd_rates"]} == {("a", "b")}
-    assert "no encode is of the encoder 'nobody': there are a" in str(
-        ask(folder, *encodes[:1], against="nobody")
-    )
+    unknown = ask(folder, *encodes[:1], against="nobody")
+    assert "no encode is of the encoder 'nobody': there are a" in str(unknown)
 
 
 def test_every_path_is_checked(folder: Path, tmp_path: Path) -> None:
@@ -110,15 +109,10 @@ def test_every_path_is_checked(folder: Path, tmp_path: Path) -> None:
     ref = str(folder / "ref.y4m")
     (folder / "link.mkv").unlink(missing_ok=True)
     (folder / "link.mkv").symlink_to(outside)
-    wrong = [
-        {"reference": outside, "encodes": [inside]},
-        {"reference": ref, "encodes": [inside, outside]},
-        {"reference": ref, "encodes": [{"path": outside}]},
-        {"reference": ref, "encodes": [str(folder / "link.mkv")]},
-        {"reference": ref, "encodes": [inside], "model": f"path={outside}"},
-    ]
-    for given in wrong:
-        assert "not under an allowlisted root" in refused(folder, **given)
+    for encodes in ([inside, outside], [{"path": outside}], [str(folder / "link.mkv")]):
+        assert "not under an allowlisted root" in refused(folder, reference=ref, encodes=encodes)
+    for more in ({"reference": outside}, {"reference": ref, "model": f"path={outside}"}):
+        assert "not under an allowlisted root" in refused(folder, encodes=[inside], **more)
     for name in ("*.mkv", "list.csv", "-", "file:ref.y4m"):  # the command's ways to find encodes
         assert refused(folder, reference=ref, encodes=[str(folder / name) if name != "-" else name])
     (folder / "link.mkv").unlink()
@@ -128,12 +122,12 @@ def test_arguments_are_bounded(folder: Path) -> None:
     ref, path = str(folder / "ref.y4m"), str(folder / "old_1k.mkv")
     for encodes in ([], [path] * (MOST + 1), [3], [{"name": "x"}], [{"path": path, "more": 1}], path):
         assert "encodes" in refused(folder, reference=ref, encodes=encodes)
-    sentence = refused(folder, reference=ref, encodes=[path], encoder_from="(?P<encoder>(a+)+)$")
-    assert "encoder_from" in sentence
-    sentence = refused(folder, reference=ref, encodes=[path], viewing="tv", model="vmaf_v0.6.1neg")
-    assert "leave one of them out" in sentence
-    unknown = refused(folder, reference=ref, encodes=[path], model="no_such_model")
-    assert "no_such_model" in unknown
+    for wrong, word in (
+        ({"encoder_from": "(?P<encoder>(a+)+)$"}, "encoder_from"),
+        ({"viewing": "tv", "model": "vmaf_v0.6.1neg"}, "leave one of them out"),
+        ({"model": "no_such_model"}, "no_such_model"),
+    ):
+        assert word in refused(folder, reference=ref, encodes=[path], **wrong)
 
 
 def test_raw_video_is_described_by_arguments(folder: Path) -> None:

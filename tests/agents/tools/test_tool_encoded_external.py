@@ -11,7 +11,7 @@ import pytest
 from acuity.cli.vmaf.options import help_page
 from damaged_clip import damage
 from scoring_clips import FORK_HELP, FRAMES, container, fake_vmaf, raw, runs_of, y4m
-from scoring_room import ThreadJobs, ask_once
+from scoring_room import ThreadJobs, ask_once, playing
 from vmaf_binary import make_binary
 
 # Reads a frame of each video in turn, the distorted first, and tells how much there was.
@@ -102,18 +102,13 @@ def test_the_binary_gets_raw_pictures_through_pipes(folder: Path) -> None:
 
 
 async def test_progress_counts_frames(folder: Path, own_command: Path) -> None:
-    from mcp import Client
-
-    from scoring_room import serve, services_for
-
     told: list[tuple[float, float | None]] = []
 
     async def listen(done: float, total: float | None, message: str | None) -> None:
         told.append((done, total))
 
-    server = serve(services_for(folder, ThreadJobs(), own_command))
-    async with Client(server, mode="legacy") as client:
-        await client.call_tool("vmaf_score_encoded", pair(folder), progress_callback=listen)
+    async with playing(folder, binary=own_command) as ask:
+        await ask("vmaf_score_encoded", **pair(folder), _progress=listen)
     assert told[0] == (0, FRAMES)
     assert told[-1] == (FRAMES, FRAMES)
 
@@ -129,11 +124,7 @@ def test_pairs_that_are_refused_are_refused_in_the_same_words(folder: Path, own_
     container(folder / "fast.mkv", rate=50)
     damage(container(folder / "damaged.mkv", 12, worse=True, codec="libx264"), 0)
     (folder / "noise.mkv").write_bytes(b"no video at all" * 50)
-    for arguments in (
-        pair(folder, dis="fast.mkv"),
-        pair(folder, dis="damaged.mkv"),
-        pair(folder, dis="noise.mkv"),
-    ):
-        own, other = asked(folder, arguments, None), asked(folder, arguments, own_command)
+    for name in ("fast.mkv", "damaged.mkv", "noise.mkv"):
+        own, other = (asked(folder, pair(folder, dis=name), binary) for binary in (None, own_command))
         assert list(own) == ["error"]
         assert other == own

@@ -33,23 +33,15 @@ def test_every_extractor_with_its_source_options_and_features() -> None:
     vif = listed(name="vif")["vif"]
     assert (vif["backend"], vif["source"]) == ("cpu", "acuity/features/vif.py")
     gain = next(option for option in vif["options"] if option["name"] == "vif_enhn_gain_limit")
-    assert gain == {
+    about = {
         "name": "vif_enhn_gain_limit",
         "alias": "egl",
-        "type": "float",
-        "default": 100.0,
-        "min": 1.0,
-        "max": 100.0,
-        "choices": None,
-        "in_name": True,
         "help": "limit of enhancement gain; 1 allows none",
     }
-    assert vif["provides"][0] == {
-        "name": "VMAF_integer_feature_vif_scale0_score",
-        "key": "integer_vif_scale0",
-        "debug": False,
-        "only_with": None,
-    }
+    bounds = {"type": "float", "default": 100.0, "min": 1.0, "max": 100.0, "choices": None, "in_name": True}
+    assert gain == about | bounds
+    first = {"name": "VMAF_integer_feature_vif_scale0_score", "key": "integer_vif_scale0"}
+    assert vif["provides"][0] == first | {"debug": False, "only_with": None}
     assert {entry["only_with"] for entry in vif["provides"]} == {None, "debug"}
 
 

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
-from mcp import Client
 
 from fake_jobs import REPORT, FakeJobs, serve
 from longwire.product.results import to_ordered_text
 from longwire.work import JobSpec
-from tool_results import conforming
-
-Ask = Callable[..., Awaitable[dict[str, Any]]]
+from scoring_room import Ask, asking
 
 
 def long_report(frames: int, names: int = 15) -> dict[str, Any]:
@@ -36,26 +33,15 @@ async def playing(document: dict[str, Any]) -> AsyncIterator[Ask]:
     await jobs.submit(JobSpec("score", {}, "vmaf_score", "a pair"), client="test")
     jobs.complete("job-1", document)
     await jobs.submit(JobSpec("score", {}, "vmaf_score", "another"), client="test")
-    async with Client(serve(jobs)) as client:
-        tool = next(tool for tool in (await client.list_tools()).tools if tool.name == "get_frames")
-
-        async def ask(**arguments: Any) -> dict[str, Any]:
-            return conforming(await client.call_tool("get_frames", {"job_id": "job-1", **arguments}), tool)
-
-        yield ask
+    async with asking(serve(jobs)) as ask:
+        yield lambda **given: ask("get_frames", **{"job_id": "job-1", **given})
 
 
 async def test_scores_come_alone_unless_features_are_named() -> None:
     async with playing(long_report(100)) as ask:
-        found = await ask(first=3, last=6)
-        assert found == {
-            "job_id": "job-1",
-            "count": 2,
-            "frames_scored": 100,
-            "next": None,
-            "columns": ["frame", "vmaf"],
-            "rows": [[4, 50.002], [6, 50.003]],
-        }
+        scored = {"job_id": "job-1", "count": 2, "frames_scored": 100, "next": None}
+        rows = {"columns": ["frame", "vmaf"], "rows": [[4, 50.002], [6, 50.003]]}
+        assert await ask(first=3, last=6) == scored | rows
         named = await ask(last=0, features=["integer_feature_3", "vmaf", "integer_feature_3"])
         assert named["columns"] == ["frame", "integer_feature_3", "vmaf"]
         assert named["rows"] == [[0, 0.123456, 50.0]]

@@ -2,51 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager
 from typing import Any
 
 import pytest
-from mcp import Client
 
 from fake_jobs import REPORT, FakeJobs, serve
 from longwire.product.results import to_ordered_text
 from longwire.work import JobSpec, Progress
-from tool_results import conforming
-
-Ask = Callable[..., Awaitable[dict[str, Any]]]
+from scoring_room import Ask, asking
 
 
-@asynccontextmanager
-async def playing() -> AsyncIterator[tuple[FakeJobs, Ask]]:
-    """Jobs and a client; every good answer is held to the output schema that the server gives."""
-    jobs = FakeJobs()
-    async with Client(serve(jobs)) as client:
-        listed = {tool.name: tool for tool in (await client.list_tools()).tools}
-
-        async def ask(name: str, /, **arguments: Any) -> dict[str, Any]:
-            return conforming(await client.call_tool(name, arguments), listed[name])
-
-        yield jobs, ask
+@pytest.fixture
+def jobs() -> FakeJobs:
+    return FakeJobs()
 
 
-async def test_a_submitted_job_is_planned_with_checked_arguments() -> None:
-    async with playing() as (jobs, ask):
-        job = await ask("submit_job", tool="vmaf_score", arguments={"ref": "a.yuv"})
-        assert job == {
-            "job_id": "job-1",
-            "tool": "vmaf_score",
-            "title": "vmaf_score of a.yuv",
-            "status": "queued",
-            "created": "2023-11-14T22:13:21.000Z",
-            "started": None,
-            "finished": None,
-            "progress": None,
-            "queue_position": 1,
-            "error": None,
-            "report": None,
-        }
-        assert jobs.specs["job-1"].payload == {"ref": "a.yuv", "threads": 4}
+@pytest.fixture
+def ask(jobs: FakeJobs) -> AbstractAsyncContextManager[Ask]:
+    return asking(serve(jobs))
+
+
+async def test_a_submitted_job_is_planned_with_checked_arguments(jobs: FakeJobs, ask: Ask) -> None:
+    job = await ask("submit_job", tool="vmaf_score", arguments={"ref": "a.yuv"})
+    nothing = dict.fromkeys(("started", "finished", "progress", "error", "report"))
+    known = {"job_id": "job-1", "tool": "vmaf_score", "title": "vmaf_score of a.yuv", "status": "queued"}
+    assert job == known | nothing | {"created": "2023-11-14T22:13:21.000Z", "queue_position": 1}
+    assert jobs.specs["job-1"].payload == {"ref": "a.yuv", "threads": 4}
 
 
 UNKNOWN = "there is no job 'nobody': list_jobs shows those that are known; old ones are forgotten"
@@ -88,128 +70,107 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
 
 @pytest.mark.parametrize(("tool", "arguments", "sentence"), REFUSED)
 async def test_what_can_not_be_done_is_refused_at_once(
-    tool: str, arguments: dict[str, Any], sentence: str
+    jobs: FakeJobs, ask: Ask, tool: str, arguments: dict[str, Any], sentence: str
 ) -> None:
-    async with playing() as (jobs, ask):
-        assert await ask(tool, **arguments) == {"error": sentence}
-        assert jobs.specs == {}
+    assert await ask(tool, **arguments) == {"error": sentence}
+    assert jobs.specs == {}
 
 
-async def test_a_running_job_tells_how_far_it_is() -> None:
-    async with playing() as (jobs, ask):
-        await ask("submit_job", tool="vmaf_score", arguments={"ref": "a.yuv"})
-        jobs.run(
-            "job-1", Progress(12, 48, "12 of 48 frames", {"fps": 25.5, "eta_seconds": 1.4, "mean": 90.1})
-        )
-        job = await ask("get_job", job_id="job-1")
-        assert job["status"] == "running"
-        assert job["started"] == "2023-11-14T22:13:22.000Z"
-        assert job["queue_position"] is None
-        assert job["result"] is None
-        assert job["progress"] == {
-            "done": 12,
-            "total": 48,
-            "message": "12 of 48 frames",
-            "fps": 25.5,
-            "eta_seconds": 1.4,
-            "mean": 90.1,
-        }
+async def test_a_running_job_tells_how_far_it_is(jobs: FakeJobs, ask: Ask) -> None:
+    await ask("submit_job", tool="vmaf_score", arguments={"ref": "a.yuv"})
+    details = {"fps": 25.5, "eta_seconds": 1.4, "mean": 90.1}
+    jobs.run("job-1", Progress(12, 48, "12 of 48 frames", details))
+    job = await ask("get_job", job_id="job-1")
+    assert (job["status"], job["started"]) == ("running", "2023-11-14T22:13:22.000Z")
+    assert job["queue_position"] is job["result"] is None
+    assert job["progress"] == {"done": 12, "total": 48, "message": "12 of 48 frames", **details}
 
 
-async def test_a_completed_score_has_its_result_and_the_address_of_its_report() -> None:
-    async with playing() as (jobs, ask):
-        await jobs.completed()
-        job = await ask("get_job", job_id="job-1")
-        assert job["status"] == "completed"
-        assert job["finished"] == "2023-11-14T22:13:23.500Z"
-        assert job["report"] == "acuity://reports/job-1"
-        expected = {**REPORT, "job_id": "job-1", "report": "acuity://reports/job-1"}
-        assert {name: job["result"][name] for name in expected} == expected
-        assert list(job)[:3] == ["job_id", "status", "result"]
-        assert next(iter(job["result"].items())) == ("score", 69.311728)
+async def test_a_completed_score_has_its_result_and_the_address_of_its_report(
+    jobs: FakeJobs, ask: Ask
+) -> None:
+    await jobs.completed()
+    job = await ask("get_job", job_id="job-1")
+    assert job["status"] == "completed"
+    assert job["finished"] == "2023-11-14T22:13:23.500Z"
+    assert job["report"] == "acuity://reports/job-1"
+    expected = {**REPORT, "job_id": "job-1", "report": "acuity://reports/job-1"}
+    assert {name: job["result"][name] for name in expected} == expected
+    assert list(job)[:3] == ["job_id", "status", "result"]
+    assert next(iter(job["result"].items())) == ("score", 69.311728)
 
 
 @pytest.mark.parametrize("asked", [False, True])
-async def test_a_submitted_job_obeys_what_its_arguments_say_about_frames(asked: bool) -> None:
-    async with playing() as (jobs, ask):
-        many = [{"frameNum": n, "metrics": {"vmaf": 50.0 + n / 10}} for n in range(400)]
-        await ask("submit_job", tool="vmaf_score", arguments={"ref": "a.yuv"})
-        jobs.complete("job-1", {**REPORT, "frames": many, "include_frames": asked})
-        result = (await ask("get_job", job_id="job-1"))["result"]
-        assert bool(result["frames"]) is asked
-        assert "include_frames" not in result
-        other = (await ask("get_job", job_id="job-1", include_frames=not asked))["result"]
-        assert bool(other["frames"]) is not asked
+async def test_a_submitted_job_obeys_what_its_arguments_say_about_frames(
+    jobs: FakeJobs, ask: Ask, asked: bool
+) -> None:
+    many = [{"frameNum": n, "metrics": {"vmaf": 50.0 + n / 10}} for n in range(400)]
+    await ask("submit_job", tool="vmaf_score", arguments={"ref": "a.yuv"})
+    jobs.complete("job-1", {**REPORT, "frames": many, "include_frames": asked})
+    result = (await ask("get_job", job_id="job-1"))["result"]
+    assert bool(result["frames"]) is asked
+    assert "include_frames" not in result
+    other = (await ask("get_job", job_id="job-1", include_frames=not asked))["result"]
+    assert bool(other["frames"]) is not asked
 
 
-async def test_a_failed_job_says_why() -> None:
-    async with playing() as (jobs, ask):
-        await ask("submit_job", tool="vmaf_score", arguments={"ref": "a.yuv"})
-        jobs.run("job-1")
-        jobs.end("job-1", "failed", "'a.yuv' ends in the middle of frame 3")
-        job = await ask("get_job", job_id="job-1")
-        assert (job["status"], job["error"]) == ("failed", "'a.yuv' ends in the middle of frame 3")
-        assert (job["result"], job["report"]) == (None, None)
+async def test_a_failed_job_says_why(jobs: FakeJobs, ask: Ask) -> None:
+    await ask("submit_job", tool="vmaf_score", arguments={"ref": "a.yuv"})
+    jobs.run("job-1")
+    jobs.end("job-1", "failed", "'a.yuv' ends in the middle of frame 3")
+    job = await ask("get_job", job_id="job-1")
+    assert (job["status"], job["error"]) == ("failed", "'a.yuv' ends in the middle of frame 3")
+    assert (job["result"], job["report"]) == (None, None)
 
 
-async def test_jobs_are_listed_newest_first_by_status_and_up_to_a_limit() -> None:
-    async with playing() as (jobs, ask):
-        for name in ("a", "b", "c"):
-            await ask("submit_job", tool="vmaf_score", arguments={"ref": name})
-        jobs.complete("job-2")
-        everything = await ask("list_jobs")
-        assert [job["job_id"] for job in everything["jobs"]] == ["job-3", "job-2", "job-1"]
-        assert (everything["count"], everything["truncated"]) == (3, False)
-        some = await ask("list_jobs", status_filter=["completed", "failed"])
-        assert [job["job_id"] for job in some["jobs"]] == ["job-2"]
-        first = await ask("list_jobs", limit=1)
-        assert [job["job_id"] for job in first["jobs"]] == ["job-3"]
-        assert (first["count"], first["truncated"]) == (1, True)
+async def test_jobs_are_listed_newest_first_by_status_and_up_to_a_limit(jobs: FakeJobs, ask: Ask) -> None:
+    for name in ("a", "b", "c"):
+        await ask("submit_job", tool="vmaf_score", arguments={"ref": name})
+    jobs.complete("job-2")
+    everything = await ask("list_jobs")
+    assert [job["job_id"] for job in everything["jobs"]] == ["job-3", "job-2", "job-1"]
+    assert (everything["count"], everything["truncated"]) == (3, False)
+    some = await ask("list_jobs", status_filter=["completed", "failed"])
+    assert [job["job_id"] for job in some["jobs"]] == ["job-2"]
+    first = await ask("list_jobs", limit=1)
+    assert [job["job_id"] for job in first["jobs"]] == ["job-3"]
+    assert (first["count"], first["truncated"]) == (1, True)
 
 
-async def test_a_list_of_jobs_is_brief_until_more_is_asked_for() -> None:
-    async with playing() as (jobs, ask):
-        for name in ("a", "b", "c", "d"):
-            await ask("submit_job", tool="vmaf_score", arguments={"ref": name})
-        jobs.complete("job-1")
-        jobs.run("job-2", Progress(12, 48, "12 of 48 frames", {"mean": 90.1}))
-        jobs.end("job-3", "failed", "'c' is empty")
-        always = ["tool", "title", "created"]
-        waiting, failed, running, completed = (await ask("list_jobs"))["jobs"]
-        assert list(waiting) == ["job_id", "status", "queue_position", *always]
-        assert list(failed) == ["job_id", "status", "error", *always]
-        assert list(running) == ["job_id", "status", "progress", *always]
-        assert running["progress"]["done"] == 12
-        assert list(completed) == ["job_id", "status", *always]
-        detailed = (await ask("list_jobs", detail=True))["jobs"]
-        assert detailed[-1]["report"] == "acuity://reports/job-1"
-        for number in range(96):
-            await ask("submit_job", tool="vmaf_score", arguments={"ref": f"clip{number}.yuv"})
-        listed = await ask("list_jobs")
-        assert (listed["count"], listed["truncated"]) == (20, True)
-        assert len(to_ordered_text(listed)) < 5000
+async def test_a_list_of_jobs_is_brief_until_more_is_asked_for(jobs: FakeJobs, ask: Ask) -> None:
+    for name in ("a", "b", "c", "d"):
+        await ask("submit_job", tool="vmaf_score", arguments={"ref": name})
+    jobs.complete("job-1")
+    jobs.run("job-2", Progress(12, 48, "12 of 48 frames", {"mean": 90.1}))
+    jobs.end("job-3", "failed", "'c' is empty")
+    always = ["tool", "title", "created"]
+    waiting, failed, running, completed = (await ask("list_jobs"))["jobs"]
+    assert list(waiting) == ["job_id", "status", "queue_position", *always]
+    assert list(failed) == ["job_id", "status", "error", *always]
+    assert list(running) == ["job_id", "status", "progress", *always]
+    assert running["progress"]["done"] == 12
+    assert list(completed) == ["job_id", "status", *always]
+    detailed = (await ask("list_jobs", detail=True))["jobs"]
+    assert detailed[-1]["report"] == "acuity://reports/job-1"
+    for number in range(96):
+        await ask("submit_job", tool="vmaf_score", arguments={"ref": f"clip{number}.yuv"})
+    listed = await ask("list_jobs")
+    assert (listed["count"], listed["truncated"]) == (20, True)
+    assert len(to_ordered_text(listed)) < 5000
 
 
-async def test_cancelling_can_be_repeated() -> None:
-    async with playing() as (_, ask):
-        await ask("submit_job", tool="vmaf_score", arguments={"ref": "a"})
-        first = await ask("cancel_job", job_id="job-1")
-        assert (first["status"], first["message"]) == ("cancelled", "cancelled")
-        again = await ask("cancel_job", job_id="job-1")
-        assert (again["status"], again["message"]) == (
-            "cancelled",
-            "nothing to cancel: it is cancelled already",
-        )
+async def test_cancelling_can_be_repeated(ask: Ask) -> None:
+    await ask("submit_job", tool="vmaf_score", arguments={"ref": "a"})
+    first = await ask("cancel_job", job_id="job-1")
+    assert (first["status"], first["message"]) == ("cancelled", "cancelled")
+    again = await ask("cancel_job", job_id="job-1")
+    assert (again["status"], again["message"]) == ("cancelled", "nothing to cancel: it is cancelled already")
 
 
-async def test_a_job_that_ends_while_it_is_being_cancelled() -> None:
-    class Racing(FakeJobs):
-        async def cancel(self, id: str) -> Any:
-            return self.complete(id)
+async def test_a_job_that_ends_while_it_is_being_cancelled(jobs: FakeJobs, ask: Ask) -> None:
+    async def completes(id: str) -> Any:
+        return jobs.complete(id)
 
-    jobs = Racing()
+    jobs.cancel = completes  # type: ignore[method-assign]
     await jobs.submit(JobSpec("score", {}, "vmaf_score", "a pair"), client="test")
-    async with Client(serve(jobs)) as client:
-        result = await client.call_tool("cancel_job", {"job_id": "job-1"})
-    assert result.structured_content is not None
-    assert result.structured_content["message"] == "too late: it has completed"
+    assert (await ask("cancel_job", job_id="job-1"))["message"] == "too late: it has completed"

@@ -30,28 +30,26 @@ def names(document: dict[str, Any]) -> list[str]:
     return [model["name"] for model in document["models"]]
 
 
+def described(name: str, *roots: Path) -> dict[str, Any]:
+    return Asked(models.tools, roots=roots).ask("describe_model", name=name)
+
+
 def test_every_model_is_listed_in_one_shape() -> None:
     listed = Asked(models.tools).ask("list_models")["models"]
     path = find_model("vmaf_v0.6.1")
-    assert {
-        "name": "vmaf_v0.6.1",
-        "path": str(path),
-        "format": "json",
-        "size_bytes": path.stat().st_size,
-        "usable": True,
-        "intended_use": intended_use("vmaf_v0.6.1"),
-    } in listed
+    file = {"path": str(path), "format": "json", "size_bytes": path.stat().st_size}
+    usual = {"name": "vmaf_v0.6.1", "usable": True, "intended_use": intended_use("vmaf_v0.6.1"), **file}
+    assert usual in listed
     shown = {m["name"]: m["intended_use"] for m in listed if m["format"] == "json"}
     assert not [name for name, use in shown.items() if use is not None and "…" in use]
     version_1 = [m["usable"] for m in listed if m["name"].startswith("vmaf_v1.0.16")]
     assert version_1 == [{"cambi", "speed_chroma"} <= set(EXTRACTORS)] * 8
-    keys = {"name", "path", "format", "size_bytes", "usable", "intended_use"}
-    assert all(set(model) - {"made_from"} == keys for model in listed)
+    assert all(set(model) - {"made_from"} == set(usual) for model in listed)
     assert all(model["intended_use"] for model in listed if model["name"].startswith("acuity_"))
 
 
 def test_a_way_of_watching_is_no_model() -> None:
-    error = Asked(models.tools).ask("describe_model", name="phone")["error"]
+    error = described("phone")["error"]
     assert error.startswith("model 'phone' not found; run list_models")
     assert "viewing=phone" in error
 
@@ -77,7 +75,7 @@ def test_links_that_lead_out_of_the_model_folders_are_left_out(shelf: Path, tmp_
     listed = names(Asked(models.tools).ask("list_models"))
     assert "inside" in listed
     assert "outside" not in listed
-    assert "not found" in Asked(models.tools).ask("describe_model", name="outside")["error"]
+    assert "not found" in described("outside")["error"]
 
 
 async def test_the_list_is_made_once_and_again_when_something_changed(
@@ -139,7 +137,7 @@ async def test_what_changed_a_moment_ago_is_looked_at_again(
 
 @pytest.mark.parametrize("name", ["vmaf_v0.6.1", "vmaf_v0.6.1.json"])
 def test_a_model_by_stem_and_by_file_name(name: str) -> None:
-    found = Asked(models.tools).ask("describe_model", name=name)
+    found = described(name)
     path = find_model("vmaf_v0.6.1")
     assert (found["name"], found["path"]) == ("vmaf_v0.6.1", str(path))
     assert (found["format"], found["size_bytes"]) == ("json", path.stat().st_size)
@@ -153,10 +151,9 @@ def test_a_model_by_stem_and_by_file_name(name: str) -> None:
 
 
 def test_a_model_that_this_version_cannot_measure_says_why(shelf: Path) -> None:
-    put_model(
-        shelf / "odd.json", json.dumps(small_document()).replace("integer_feature_adm2", "feature_magic")
-    )
-    found = Asked(models.tools).ask("describe_model", name="odd")
+    text = json.dumps(small_document()).replace("integer_feature_adm2", "feature_magic")
+    put_model(shelf / "odd.json", text)
+    found = described("odd")
     assert found["usable"] is False
     assert "VMAF_feature_magic_score" in found["problem"]
     assert found["model_argument"] is None
@@ -171,7 +168,7 @@ def test_a_model_that_this_version_cannot_measure_says_why(shelf: Path) -> None:
     ],
 )
 def test_the_models_of_version_1_are_described(name: str, highest: float, use: str) -> None:
-    found = Asked(models.tools).ask("describe_model", name=name)
+    found = described(name)
     assert found["score_range"] == [0.0, highest]
     assert found["score_transform"] is True
     assert use in found["intended_use"]
@@ -182,13 +179,12 @@ def test_the_models_of_version_1_are_described(name: str, highest: float, use: s
     "name", ["foo", "vmaf_v0.6", "vmaf_v0.6.1.pkl", "VMAF_V0.6.1", "..", "version=vmaf_v0.6.1"]
 )
 def test_an_unknown_name(name: str) -> None:
-    found = Asked(models.tools).ask("describe_model", name=name)
-    assert found == {"error": f"model '{name}' not found; run list_models to see available models."}
+    assert described(name) == {"error": f"model '{name}' not found; run list_models to see available models."}
 
 
 def test_a_file_anywhere_under_a_root(tmp_path: Path) -> None:
     file = put_model(tmp_path / "own.v1.json")
-    found = Asked(models.tools, roots=[tmp_path]).ask("describe_model", name=str(file))
+    found = described(str(file), tmp_path)
     assert (found["name"], found["path"]) == ("own.v1", str(file))
     assert found["model_argument"] == f"path={file}"
     assert found["usable"] is True
@@ -198,11 +194,10 @@ def test_a_file_outside_the_roots_is_refused(tmp_path: Path) -> None:
     file = put_model(tmp_path / "own.json")
     allowed = tmp_path / "allowed"
     allowed.mkdir()
-    found = Asked(models.tools, roots=[allowed]).ask("describe_model", name=str(file))
-    assert found == {"error": f"path {file} not under an allowlisted root; set VMAF_MCP_ALLOW to extend."}
     (allowed / "link.json").symlink_to(file)
-    found = Asked(models.tools, roots=[allowed]).ask("describe_model", name=str(allowed / "link.json"))
-    assert "not under an allowlisted root" in found["error"]
+    for path in (file, allowed / "link.json"):
+        sentence = f"path {path} not under an allowlisted root; set VMAF_MCP_ALLOW to extend."
+        assert described(str(path), allowed) == {"error": sentence}
 
 
 @pytest.mark.parametrize(
@@ -222,7 +217,7 @@ def test_files_that_are_no_use_have_a_problem(
     tmp_path: Path, file_name: str, text: str, problem: str
 ) -> None:
     file = put_model(tmp_path / file_name, text)
-    found = Asked(models.tools, roots=[tmp_path]).ask("describe_model", name=str(file))
+    found = described(str(file), tmp_path)
     assert found["usable"] is False
     assert problem in found["problem"]
     assert "/proc/" not in found["problem"]
@@ -234,11 +229,10 @@ def test_a_huge_file_is_not_looked_into(tmp_path: Path) -> None:
     file = tmp_path / "huge.json"
     with file.open("wb") as stream:
         stream.truncate(9 << 20)
-    found = Asked(models.tools, roots=[tmp_path]).ask("describe_model", name=str(file))
-    assert "8 MiB" in found["problem"]
+    assert "8 MiB" in described(str(file), tmp_path)["problem"]
 
 
 def test_a_video_is_no_model(tmp_path: Path) -> None:
-    file = put_model(tmp_path / "clip.yuv", "x")
-    found = Asked(models.tools, roots=[tmp_path]).ask("describe_model", name=str(file))
-    assert found == {"error": f"'{file}' is no model file: its name must end in .json, .pkl, .onnx"}
+    file = str(put_model(tmp_path / "clip.yuv", "x"))
+    sentence = f"'{file}' is no model file: its name must end in .json, .pkl, .onnx"
+    assert described(file, tmp_path) == {"error": sentence}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from acuity.cli.vmaf import main as vmaf
 from acuity.scoring.presets import PRESETS
 from moving_pictures import luma
 from scoring_clips import HELP, fake_vmaf, runs_of
-from scoring_room import ThreadJobs, playing
+from scoring_room import Ask, ThreadJobs, playing, raw_arguments
 
 FRAMES = 2
 # Large enough for every extractor of the presets.
@@ -35,56 +36,56 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
+@pytest.fixture
+def ask(folder: Path, thread_jobs: ThreadJobs) -> AbstractAsyncContextManager[Ask]:
+    return playing(folder, jobs=thread_jobs)
+
+
 def raw_pair(folder: Path, **more: Any) -> dict[str, Any]:
-    return {"ref": str(folder / "ref.yuv"), "dis": str(folder / "dis.yuv"), **GEOMETRY, **more}
+    return raw_arguments(folder, **GEOMETRY, **more)
 
 
 def encoded_pair(folder: Path, **more: Any) -> dict[str, Any]:
-    return {
-        "reference_encoded": str(folder / "ref.y4m"),
-        "distorted_encoded": str(folder / "dis.y4m"),
-        **more,
-    }
+    pair = {f"{name}_encoded": str(folder / f"{name[:3]}.y4m") for name in ("reference", "distorted")}
+    return pair | more
 
 
 def report_of_the_command(folder: Path, out: Path, *options: str) -> dict[str, Any]:
     pair = ["-r", str(folder / "ref.y4m"), "-d", str(folder / "dis.y4m")]
     assert vmaf([*pair, *options, "--json", "-o", str(out), "-q"]) == 0
-    found: dict[str, Any] = json.loads(out.read_text())
-    return found
+    return json.loads(out.read_text())
 
 
 @pytest.mark.parametrize(("family", "version"), ALL)
-async def test_the_figures_of_the_command(folder: Path, tmp_path: Path, family: str, version: str) -> None:
+async def test_the_figures_of_the_command(
+    ask: Ask, folder: Path, tmp_path: Path, family: str, version: str
+) -> None:
     expected = report_of_the_command(folder, tmp_path / "report.json", f"--{family}", version)
-    async with playing(folder) as ask:
-        for tool, pair in (("vmaf_score", raw_pair), ("vmaf_score_encoded", encoded_pair)):
-            found = await ask(tool, **pair(folder, **{family: version}))
-            for key in ("frames", "pooled_metrics", "aggregate_metrics"):
-                assert found[key] == expected[key], (tool, key)
-            assert "(sd)" in found["mismatched_model_warning"]
+    for tool, pair in (("vmaf_score", raw_pair), ("vmaf_score_encoded", encoded_pair)):
+        found = await ask(tool, **pair(folder, **{family: version}))
+        for key in ("frames", "pooled_metrics", "aggregate_metrics"):
+            assert found[key] == expected[key], (tool, key)
+        assert "(sd)" in found["mismatched_model_warning"]
 
 
-async def test_a_further_model_and_feature_are_added(folder: Path) -> None:
-    async with playing(folder) as ask:
-        more = {"aom_ctc": "v1.0", "model": "version=vmaf_4k_v0.6.1:name=four", "feature": ["vif=debug=true"]}
-        found = await ask("vmaf_score", **raw_pair(folder, **more))
-        assert {"four", "vmaf", "vmaf_neg", "integer_vif", "psnr_hvs"} <= set(found["pooled_metrics"])
+async def test_a_further_model_and_feature_are_added(ask: Ask, folder: Path) -> None:
+    more = {"aom_ctc": "v1.0", "model": "version=vmaf_4k_v0.6.1:name=four", "feature": ["vif=debug=true"]}
+    found = await ask("vmaf_score", **raw_pair(folder, **more))
+    assert {"four", "vmaf", "vmaf_neg", "integer_vif", "psnr_hvs"} <= set(found["pooled_metrics"])
 
 
-async def test_both_presets_at_once_need_names_of_their_own(folder: Path) -> None:
-    async with playing(folder) as ask:
-        found = await ask("vmaf_score", **raw_pair(folder, aom_ctc="v1.0", nflx_ctc="v1.0"))
-        assert "vmaf" in found["error"]
+async def test_both_presets_at_once_need_names_of_their_own(ask: Ask, folder: Path) -> None:
+    found = await ask("vmaf_score", **raw_pair(folder, aom_ctc="v1.0", nflx_ctc="v1.0"))
+    assert "vmaf" in found["error"]
 
 
-async def test_clipping_is_switched_off_in_all_models(folder: Path) -> None:
-    jobs = ThreadJobs()
-    async with playing(folder, jobs=jobs) as ask:
-        assert "frames" in await ask(
-            "vmaf_score", **raw_pair(folder, aom_ctc="v1.0", disable_clip=True, frame_cnt=1)
-        )
-    payload = jobs.specs[0].payload
+async def test_clipping_is_switched_off_in_all_models(
+    ask: Ask, thread_jobs: ThreadJobs, folder: Path
+) -> None:
+    assert "frames" in await ask(
+        "vmaf_score", **raw_pair(folder, aom_ctc="v1.0", disable_clip=True, frame_cnt=1)
+    )
+    payload = thread_jobs.specs[0].payload
     assert all("disable_clip" in model for model in payload["request"]["models"])
 
 

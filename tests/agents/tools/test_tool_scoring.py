@@ -14,96 +14,65 @@ from acuity.report.precision import parse_precision
 from canary import FileCanary
 from misaligned_clips import encode_luma, frames_of
 from scoring_clips import FRAMES, GEOMETRY, container, raw
-from scoring_room import ERAS, ThreadJobs, encoded_arguments, playing, raw_arguments
+from scoring_room import ERAS, OWN_GEOMETRY, Ask, ThreadJobs, encoded_arguments, playing, raw_arguments
 
 
-async def test_pictures_are_cut_and_fill_a_display(clips: Path) -> None:
+async def test_pictures_are_cut_and_fill_a_display(ask: Ask, clips: Path) -> None:
     asked = {"crop": "64:48:2:2", "display": "1080p", "frame_cnt": 2, "precision": "max"}
-    async with playing(clips) as ask:
-        found = await ask("vmaf_score_encoded", **encoded_arguments(clips, filter="lanczos", **asked))
-        expected = acuity.score(
-            clips / "ref.mkv",
-            clips / "dis.mp4",
-            model="vmaf_v0.6.1",
-            frames=2,
-            crop="64:48:2:2",
-            display="1080p",
-            filter="lanczos",
-        )
-        assert found["score"] == expected.score
-        shown = found["acuity"]["input"]
-        assert (shown["crop"], shown["display"], shown["filter"]) == ([64, 48, 2, 2], "1080p", "lanczos")
-        assert (shown["width"], shown["height"]) == (1440, 1080)
-        assert {note["code"] for note in found["notes"]} >= {"crop", "scaled"}
-        raw_pair = await ask("vmaf_score", **raw_arguments(clips, **asked))
-        assert raw_pair["acuity"]["input"]["display"] == "1080p"
+    found = await ask("vmaf_score_encoded", **encoded_arguments(clips, filter="lanczos", **asked))
+    scored = {"frames": 2, "crop": "64:48:2:2", "display": "1080p", "filter": "lanczos"}
+    expected = acuity.score(clips / "ref.mkv", clips / "dis.mp4", model="vmaf_v0.6.1", **scored)
+    assert found["score"] == expected.score
+    shown = found["acuity"]["input"]
+    assert (shown["crop"], shown["display"], shown["filter"]) == ([64, 48, 2, 2], "1080p", "lanczos")
+    assert (shown["width"], shown["height"]) == (1440, 1080)
+    assert {note["code"] for note in found["notes"]} >= {"crop", "scaled"}
+    raw_pair = await ask("vmaf_score", **raw_arguments(clips, **asked))
+    assert raw_pair["acuity"]["input"]["display"] == "1080p"
 
 
 @pytest.mark.parametrize("era", ERAS)
-async def test_a_raw_pair(clips: Path, era: str) -> None:
-    async with playing(clips, era=era) as ask:
-        found = await ask("vmaf_score", **raw_arguments(clips, precision="max"))
-        expected = acuity.score(
-            clips / "ref.yuv",
-            clips / "dis.yuv",
-            model="vmaf_v0.6.1",
-            width=GEOMETRY["width"],
-            height=GEOMETRY["height"],
-            pixel_format="420",
-            bitdepth=8,
-        )
-        assert found["pooled_metrics"]["vmaf"]["mean"] == expected.score
-        assert len(found["frames"]) == FRAMES
-        assert (found["backend_requested"], found["backend_used"]) == ("auto", "cpu")
-        assert "70x52 (sd)" in found["mismatched_model_warning"]
-        assert (found["job_id"], found["report"]) == ("job-1", "acuity://reports/job-1")
-        assert found["acuity"]["input"]["pairs"] == FRAMES
+async def test_a_raw_pair(ask: Ask, clips: Path) -> None:
+    found = await ask("vmaf_score", **raw_arguments(clips, precision="max"))
+    expected = acuity.score(clips / "ref.yuv", clips / "dis.yuv", model="vmaf_v0.6.1", **OWN_GEOMETRY)
+    assert found["pooled_metrics"]["vmaf"]["mean"] == expected.score
+    assert len(found["frames"]) == FRAMES
+    assert (found["backend_requested"], found["backend_used"]) == ("auto", "cpu")
+    assert "70x52 (sd)" in found["mismatched_model_warning"]
+    assert (found["job_id"], found["report"]) == ("job-1", "acuity://reports/job-1")
+    assert found["acuity"]["input"]["pairs"] == FRAMES
 
 
 @pytest.mark.parametrize("era", ERAS)
-async def test_an_encoded_pair(clips: Path, era: str) -> None:
-    async with playing(clips, era=era) as ask:
-        given = encoded_arguments(clips, backend="cpu", frame_cnt=4.0)
-        found = await ask("vmaf_score_encoded", **given)
-        expected = acuity.score(clips / "ref.mkv", clips / "dis.mp4", model="vmaf_v0.6.1", frames=4)
-        assert found["pooled_metrics"]["vmaf"]["mean"] == pytest.approx(expected.score, abs=1e-6)
-        assert (found["backend_requested"], found["backend_used"]) == ("cpu", "cpu")
-        assert {key: found[key] for key in given if key.endswith("_encoded")} == encoded_arguments(clips)
-        compared = found["acuity"]["input"]
-        assert compared["distorted"]["codec"] == "h264"
-        assert (compared["pairs"], compared["pair_by"]) == (4, "index")
-        assert found["report"].startswith("acuity://reports/")
+async def test_an_encoded_pair(ask: Ask, clips: Path) -> None:
+    given = encoded_arguments(clips, backend="cpu", frame_cnt=4.0)
+    found = await ask("vmaf_score_encoded", **given)
+    expected = acuity.score(clips / "ref.mkv", clips / "dis.mp4", model="vmaf_v0.6.1", frames=4)
+    assert found["pooled_metrics"]["vmaf"]["mean"] == pytest.approx(expected.score, abs=1e-6)
+    assert (found["backend_requested"], found["backend_used"]) == ("cpu", "cpu")
+    assert {key: found[key] for key in given if key.endswith("_encoded")} == encoded_arguments(clips)
+    compared = found["acuity"]["input"]
+    assert compared["distorted"]["codec"] == "h264"
+    assert (compared["pairs"], compared["pair_by"]) == (4, "index")
+    assert found["report"].startswith("acuity://reports/")
 
 
-async def test_options_become_the_engines(clips: Path) -> None:
-    jobs = ThreadJobs()
-    async with playing(clips, jobs=jobs) as ask:
-        found = await ask(
-            "vmaf_score",
-            **raw_arguments(
-                clips,
-                model="version=vmaf_v0.6.1:name=mine",
-                disable_clip=True,
-                enable_transform=True,
-                feature=["vif=debug=true"],
-                frame_skip_ref=1,
-                frame_skip_dist=1,
-                subsample=2,
-                threads=1,
-                precision="3",
-            ),
-        )
-        assert [frame["frameNum"] for frame in found["frames"]] == [0, 2, 4]
-        metrics = found["frames"][0]["metrics"]
-        assert {"mine", "integer_vif"} <= set(metrics)
-        assert metrics["mine"] == float(parse_precision(3).format(metrics["mine"]))
-        only = await ask("vmaf_score", **raw_arguments(clips, no_prediction=True))
-        assert "vmaf" not in only["pooled_metrics"]
-        assert "integer_adm2" in only["pooled_metrics"]
+async def test_options_become_the_engines(ask: Ask, thread_jobs: ThreadJobs, clips: Path) -> None:
+    options = {"disable_clip": True, "enable_transform": True, "feature": ["vif=debug=true"], "threads": 1}
+    options |= {"frame_skip_ref": 1, "frame_skip_dist": 1, "subsample": 2, "precision": "3"}
+    named = raw_arguments(clips, model="version=vmaf_v0.6.1:name=mine", **options)
+    found = await ask("vmaf_score", **named)
+    assert [frame["frameNum"] for frame in found["frames"]] == [0, 2, 4]
+    metrics = found["frames"][0]["metrics"]
+    assert {"mine", "integer_vif"} <= set(metrics)
+    assert metrics["mine"] == float(parse_precision(3).format(metrics["mine"]))
+    only = await ask("vmaf_score", **raw_arguments(clips, no_prediction=True))
+    assert "vmaf" not in only["pooled_metrics"]
+    assert "integer_adm2" in only["pooled_metrics"]
     model = "version=vmaf_v0.6.1:name=mine:disable_clip:enable_transform"
-    assert jobs.specs[0].payload["request"]["models"] == [model]
-    assert jobs.specs[0].title == "dis.yuv against ref.yuv"
-    assert (jobs.specs[0].task, jobs.specs[0].tool) == ("score", "vmaf_score")
+    assert thread_jobs.specs[0].payload["request"]["models"] == [model]
+    assert thread_jobs.specs[0].title == "dis.yuv against ref.yuv"
+    assert (thread_jobs.specs[0].task, thread_jobs.specs[0].tool) == ("score", "vmaf_score")
 
 
 async def test_frame_rates_that_differ_are_refused_with_the_argument_to_pass(tmp_path: Path) -> None:
@@ -119,17 +88,17 @@ async def test_frame_rates_that_differ_are_refused_with_the_argument_to_pass(tmp
 @pytest.mark.parametrize("backend", ["cuda", "sycl", "hip", "metal"])
 @pytest.mark.parametrize("tool", ["vmaf_score", "vmaf_score_encoded"])
 @pytest.mark.usefixtures("without_cuda")
-async def test_a_backend_that_is_not_there_is_refused(clips: Path, tool: str, backend: str) -> None:
+async def test_a_backend_that_is_not_there_is_refused(
+    ask: Ask, thread_jobs: ThreadJobs, clips: Path, tool: str, backend: str
+) -> None:
     make = raw_arguments if tool == "vmaf_score" else encoded_arguments
     why = ": CuPy is not installed: pip install 'acuity-vmaf[cuda]'" if backend == "cuda" else ""
 
-    jobs = ThreadJobs()
-    async with playing(clips, jobs=jobs) as ask:
-        assert (await ask(tool, **make(clips, backend=backend)))["error"] == (
-            f"backend '{backend}' requested but this server does not have it{why} (available: ['cpu']); "
-            "refusing to fall back silently. Pass backend='auto' to let Acuity pick."
-        )
-    assert jobs.specs == []  # refused before anything was queued
+    assert (await ask(tool, **make(clips, backend=backend)))["error"] == (
+        f"backend '{backend}' requested but this server does not have it{why} (available: ['cpu']); "
+        "refusing to fall back silently. Pass backend='auto' to let Acuity pick."
+    )
+    assert thread_jobs.specs == []  # refused before anything was queued
 
 
 @pytest.mark.parametrize(
@@ -169,31 +138,26 @@ async def test_a_backend_that_is_not_there_is_refused(clips: Path, tool: str, ba
         ),
     ],
 )
-async def test_bad_arguments(clips: Path, changed: dict[str, Any], sentence: str) -> None:
-    async with playing(clips) as ask:
-        assert sentence in (await ask("vmaf_score", **raw_arguments(clips, **changed)))["error"]
+async def test_bad_arguments(ask: Ask, clips: Path, changed: dict[str, Any], sentence: str) -> None:
+    assert sentence in (await ask("vmaf_score", **raw_arguments(clips, **changed)))["error"]
 
 
-async def test_missing_things(clips: Path) -> None:
-    async with playing(clips) as ask:
-        missing = await ask("vmaf_score", **raw_arguments(clips, ref=str(clips / "none.yuv")))
-        assert missing["error"] == (
-            f"no such file under the allowed folders: {clips / 'none.yuv'}; list_videos shows what is there"
-        )
-        root = await ask("vmaf_score", **raw_arguments(clips, ref=str(clips)))
-        assert root["error"].startswith(f"path {clips} is an allowed folder, not a file: name a file in it")
-        incomplete = await ask("vmaf_score", ref="a.yuv")
-        assert incomplete["error"] == (
-            "tool 'vmaf_score' missing required argument: 'dis', 'width', 'height', 'pixfmt', 'bitdepth'"
-        )
-        swapped = await ask(
-            "vmaf_score", **raw_arguments(clips, ref=str(clips / "ref.mkv"), dis=str(clips / "ref.mkv"))
-        )
-        assert swapped["error"].endswith("score the pair with vmaf_score_encoded")
-        unnamed = await ask(
-            "vmaf_score_encoded", **encoded_arguments(clips, reference_encoded=str(clips / "ref.yuv"))
-        )
-        assert "score the pair with vmaf_score, which takes width" in unnamed["error"]
+async def test_missing_things(ask: Ask, clips: Path) -> None:
+    encoded, unknown = str(clips / "ref.mkv"), str(clips / "ref.yuv")
+    missing = await ask("vmaf_score", **raw_arguments(clips, ref=str(clips / "none.yuv")))
+    assert missing["error"] == (
+        f"no such file under the allowed folders: {clips / 'none.yuv'}; list_videos shows what is there"
+    )
+    root = await ask("vmaf_score", **raw_arguments(clips, ref=str(clips)))
+    assert root["error"].startswith(f"path {clips} is an allowed folder, not a file: name a file in it")
+    incomplete = await ask("vmaf_score", ref="a.yuv")
+    assert incomplete["error"] == (
+        "tool 'vmaf_score' missing required argument: 'dis', 'width', 'height', 'pixfmt', 'bitdepth'"
+    )
+    swapped = await ask("vmaf_score", **raw_arguments(clips, ref=encoded, dis=encoded))
+    assert swapped["error"].endswith("score the pair with vmaf_score_encoded")
+    unnamed = await ask("vmaf_score_encoded", **encoded_arguments(clips, reference_encoded=unknown))
+    assert "score the pair with vmaf_score, which takes width" in unnamed["error"]
 
 
 async def test_a_model_file_of_ones_own(clips: Path, tmp_path: Path) -> None:
@@ -203,9 +167,8 @@ async def test_a_model_file_of_ones_own(clips: Path, tmp_path: Path) -> None:
     (tmp_path / "mine.json").write_bytes(info.path.read_bytes())
     async with playing(tmp_path) as ask:
         usual = await ask("vmaf_score", **raw_arguments(tmp_path))
-        mine = await ask(
-            "vmaf_score", **raw_arguments(tmp_path, model=f"path={tmp_path}/../{tmp_path.name}/mine.json")
-        )
+        model = f"path={tmp_path}/../{tmp_path.name}/mine.json"
+        mine = await ask("vmaf_score", **raw_arguments(tmp_path, model=model))
         assert mine["pooled_metrics"] == usual["pooled_metrics"]
         assert "mismatched_model_warning" not in mine  # nobody knows what it is for
 
@@ -236,26 +199,22 @@ async def test_a_way_of_watching_and_metrics(tmp_path: Path) -> None:
             assert named["acuity"]["model_chosen_by"] == "caller"
             assert "metrics" not in plain
             alone = await ask(tool, **given, metrics=["psnr"])
-            assert (alone["score"], alone["models"], next(iter(alone["pooled_metrics"]))) == (
-                None,
-                [],
-                "psnr_y",
-            )
+            assert (alone["score"], alone["models"]) == (None, [])
+            assert next(iter(alone["pooled_metrics"])) == "psnr_y"
             both = await ask(tool, **given, metrics=["vmaf", "psnr"])
             assert both["score"] == plain["score"]
-            assert [(metric["name"], metric["label"]) for metric in both["metrics"]] == [
-                ("vmaf", "vmaf_v0.6.1"),
-                ("psnr", "psnr"),
-            ]
+            labels = [(metric["name"], metric["label"]) for metric in both["metrics"]]
+            assert labels == [("vmaf", "vmaf_v0.6.1"), ("psnr", "psnr")]
             for model in ("version=vmaf_v0.6.1neg", "version=vmaf_v0.6.1"):  # the second is the default
                 refused = (await ask(tool, **given, viewing="tv", model=model))["error"]
                 assert "viewing='tv' chooses the model, and 'model' names one" in refused
             changed = (await ask(tool, **given, viewing="tv", disable_clip=True))["error"]
             assert "viewing='tv' takes no disable_clip" in changed
-            assert (
-                "use one of 'tv', 'phone', '4k-tv'" in (await ask(tool, **given, viewing="cinema"))["error"]
-            )
-            assert "use one of 'vmaf', " in (await ask(tool, **given, metrics=["beauty"]))["error"]
+            for wrong, known in (
+                ({"viewing": "cinema"}, "'tv', 'phone', '4k-tv'"),
+                ({"metrics": ["beauty"]}, "'vmaf', "),
+            ):
+                assert f"use one of {known}" in (await ask(tool, **given, **wrong))["error"]
 
 
 async def test_frames_that_are_not_the_same(tmp_path: Path) -> None:

@@ -13,60 +13,56 @@ import acuity
 from acuity.agents.tools import models
 from product_server import environment, stdio
 from scoring_clips import FORK_HELP, GEOMETRY, fake_vmaf, raw, runs_of
-from scoring_room import Asked, ThreadJobs, ask_once, encoded_arguments, playing, raw_arguments
+from scoring_room import (
+    OWN_GEOMETRY,
+    Ask,
+    Asked,
+    ThreadJobs,
+    ask_once,
+    encoded_arguments,
+    playing,
+    raw_arguments,
+)
 from tiny_clip_models import full_reference, no_reference
 from tool_results import sentence_of
 
 ALONE = {"no_reference": True}
+NR = {"tiny_model": "{}/nr.onnx"}
 
 
-@pytest.fixture(scope="module")
-def folder(clips: Path) -> Path:
+@pytest.fixture(scope="module", autouse=True)
+def models_beside(clips: Path) -> None:
     full_reference(clips / "fr.onnx")
     no_reference(clips / "nr.onnx")
-    return clips
 
 
-async def test_a_tiny_model_scores_beside_the_default(folder: Path) -> None:
-    tiny = str(folder / "fr.onnx")
-    async with playing(folder) as ask:
-        found = await ask(
-            "vmaf_score", **raw_arguments(folder, tiny_model=tiny, tiny_device="cpu", precision="max")
-        )
-        expected = acuity.score(
-            folder / "ref.yuv",
-            folder / "dis.yuv",
-            **{"pixel_format" if name == "pixfmt" else name: value for name, value in GEOMETRY.items()},
-            model="vmaf_v0.6.1",
-            tiny_model=tiny,
-        )
-        assert [model["name"] for model in found["models"]] == ["vmaf", "fr"]
-        assert found["score"] == expected.score
-        assert found["pooled_metrics"]["fr"]["mean"] == expected.pool("fr")
-        assert (found["tiny_model"]["path"], found["tiny_model"]["kind"]) == (tiny, "fr")
-        plain = await ask("vmaf_score", **raw_arguments(folder))
-        assert "tiny_model" not in plain
+async def test_a_tiny_model_scores_beside_the_default(ask: Ask, clips: Path) -> None:
+    tiny = str(clips / "fr.onnx")
+    asked = raw_arguments(clips, tiny_model=tiny, tiny_device="cpu", precision="max")
+    found = await ask("vmaf_score", **asked)
+    models = {"model": "vmaf_v0.6.1", "tiny_model": tiny}
+    expected = acuity.score(clips / "ref.yuv", clips / "dis.yuv", **OWN_GEOMETRY, **models)
+    assert [model["name"] for model in found["models"]] == ["vmaf", "fr"]
+    assert found["score"] == expected.score
+    assert found["pooled_metrics"]["fr"]["mean"] == expected.pool("fr")
+    assert (found["tiny_model"]["path"], found["tiny_model"]["kind"]) == (tiny, "fr")
+    plain = await ask("vmaf_score", **raw_arguments(clips))
+    assert "tiny_model" not in plain
 
 
-async def test_no_reference_reads_one_video(folder: Path) -> None:
-    jobs = ThreadJobs()
-    tiny = str(folder / "nr.onnx")
-    async with playing(folder, jobs=jobs) as ask:
-        found = await ask("vmaf_score", **raw_arguments(folder, ref=None, tiny_model=tiny, **ALONE))
-        assert (found["no_reference"], found["model"], found["score"]) == (
-            True,
-            tiny,
-            found["models"][0]["mean"],
-        )
-        assert list(found["pooled_metrics"]) == ["nr"]
-        assert "reference" not in found["acuity"]["input"]
-        given = await ask("vmaf_score", **raw_arguments(folder, tiny_model=tiny, **ALONE))
-        assert given["score"] == found["score"]
-        encoded = await ask("vmaf_score_encoded", **encoded_arguments(folder, tiny_model=tiny, **ALONE))
-        assert encoded["no_reference"] is True
-        assert encoded["acuity"]["input"]["distorted"]["path"] == str(folder / "dis.mp4")
-    assert all("reference" not in spec.payload["request"] for spec in jobs.specs)
-    assert jobs.specs[0].title == "dis.yuv without a reference"
+async def test_no_reference_reads_one_video(ask: Ask, thread_jobs: ThreadJobs, clips: Path) -> None:
+    tiny = str(clips / "nr.onnx")
+    found = await ask("vmaf_score", **raw_arguments(clips, ref=None, tiny_model=tiny, **ALONE))
+    assert (found["no_reference"], found["model"], found["score"]) == (True, tiny, found["models"][0]["mean"])
+    assert list(found["pooled_metrics"]) == ["nr"]
+    assert "reference" not in found["acuity"]["input"]
+    given = await ask("vmaf_score", **raw_arguments(clips, tiny_model=tiny, **ALONE))
+    assert given["score"] == found["score"]
+    encoded = await ask("vmaf_score_encoded", **encoded_arguments(clips, tiny_model=tiny, **ALONE))
+    assert encoded["no_reference"] is True
+    assert encoded["acuity"]["input"]["distorted"]["path"] == str(clips / "dis.mp4")
+    assert all("reference" not in spec.payload["request"] for spec in thread_jobs.specs)
+    assert thread_jobs.specs[0].title == "dis.yuv without a reference"
 
 
 @pytest.mark.parametrize(
@@ -77,55 +73,36 @@ async def test_no_reference_reads_one_video(folder: Path) -> None:
         ({"ref": None}, "tool 'vmaf_score' missing required argument: 'ref'"),
         ({"tiny_codec": "libx264"}, "tiny_codec has no effect without tiny_model"),
         ({"tiny_model": "{}/nr.onnx", "tiny_crf": 64}, "invalid tiny_crf 64: should be 63 or less"),
-        (
-            {"tiny_model": "{}/nr.onnx", "tiny_device": "tpu"},
-            "invalid tiny_device 'tpu': use one of 'auto', 'cpu'",
-        ),
+        ({**NR, "tiny_device": "tpu"}, "invalid tiny_device 'tpu': use one of 'auto', 'cpu'"),
         ({"tiny_model": "{}/nr.onnx", "tiny_device": "coreml"}, "CoreMLExecutionProvider"),
-        (
-            {"tiny_model": "/etc/passwd"},
-            "'/etc/passwd' is no tiny model: name an .onnx file, or one that list_mo",
-        ),
+        ({"tiny_model": "/etc/passwd"}, "'/etc/passwd' is no tiny model: name an .onnx file, or one that"),
         ({"tiny_model": "/etc/net.onnx"}, "path /etc/net.onnx not under an allowlisted root"),
         ({"tiny_model": "{}/../net.onnx"}, "not under an allowlisted root"),
         ({"tiny_model": "{}/none.onnx"}, "no such file under the allowed folders"),
         ({"tiny_model": "http://example.org/a.onnx"}, "only local files are read"),
         ({"tiny_model": "nothing"}, "'nothing' is no tiny model"),
         ({"tiny_model": "{}/fr.onnx", **ALONE}, "needs the reference: name a no-reference model"),
-        (
-            {"tiny_model": "{}/nr.onnx", **ALONE, "ref": "/etc/passwd"},
-            "path /etc/passwd not under an allowlist",
-        ),
-        (
-            {"tiny_model": "{}/nr.onnx", **ALONE, "model": "auto", "viewing": "tv"},
-            "viewing has no effect with no_",
-        ),
-        (
-            {"tiny_model": "{}/nr.onnx", **ALONE, "model": "version=vmaf_v0.6.1"},
-            "leave out model, or no_reference",
-        ),
-        (
-            {"tiny_model": "{}/nr.onnx", **ALONE, "frame_skip_ref": 1},
-            "frame_skip_ref has no effect with no_refer",
-        ),
-        ({"tiny_model": "{}/nr.onnx", **ALONE, "aom_ctc": "v1.0"}, "a classic model needs the reference"),
-        ({"tiny_model": "{}/nr.onnx", **ALONE, "disable_clip": True}, "takes no disable_clip"),
-        ({"tiny_model": "{}/nr.onnx", **ALONE, "feature": ["psnr"]}, "psnr compares with the reference"),
+        ({**NR, **ALONE, "ref": "/etc/passwd"}, "path /etc/passwd not under an allowlist"),
+        ({**NR, **ALONE, "model": "auto", "viewing": "tv"}, "viewing has no effect with no_"),
+        ({**NR, **ALONE, "model": "version=vmaf_v0.6.1"}, "leave out model, or no_reference"),
+        ({**NR, **ALONE, "frame_skip_ref": 1}, "frame_skip_ref has no effect with no_refer"),
+        ({**NR, **ALONE, "aom_ctc": "v1.0"}, "a classic model needs the reference"),
+        ({**NR, **ALONE, "disable_clip": True}, "takes no disable_clip"),
+        ({**NR, **ALONE, "feature": ["psnr"]}, "psnr compares with the reference"),
         ({"model": "path={}/nr.onnx"}, "is a tiny model (ONNX), not a VMAF model: pass it as tiny_model"),
     ],
 )
-async def test_refusals(folder: Path, changed: dict[str, Any], sentence: str) -> None:
+async def test_refusals(ask: Ask, clips: Path, changed: dict[str, Any], sentence: str) -> None:
     given = {
-        name: value.format(folder) if isinstance(value, str) else value for name, value in changed.items()
+        name: value.format(clips) if isinstance(value, str) else value for name, value in changed.items()
     }
-    async with playing(folder) as ask:
-        assert sentence in (await ask("vmaf_score", **raw_arguments(folder, **given)))["error"]
+    assert sentence in (await ask("vmaf_score", **raw_arguments(clips, **given)))["error"]
 
 
-async def test_another_binary_gets_no_tiny_model(folder: Path, tmp_path: Path) -> None:
+async def test_another_binary_gets_no_tiny_model(clips: Path, tmp_path: Path) -> None:
     binary = fake_vmaf(tmp_path / "vmaf", help=FORK_HELP, scoring="report()")
-    async with playing(folder, binary=binary) as ask:
-        found = await ask("vmaf_score", **raw_arguments(folder, tiny_model=str(folder / "nr.onnx")))
+    async with playing(clips, binary=binary) as ask:
+        found = await ask("vmaf_score", **raw_arguments(clips, tiny_model=str(clips / "nr.onnx")))
         assert found["error"] == (
             "tiny_model is scored by Acuity's own engine, and VMAF_BIN names another: leave it out, or unset "
             "VMAF_BIN"
@@ -134,16 +111,15 @@ async def test_another_binary_gets_no_tiny_model(folder: Path, tmp_path: Path) -
 
 
 async def test_names_are_those_of_the_list(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    thread_jobs: ThreadJobs, clips: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     full_reference(tmp_path / "mine.onnx")
     monkeypatch.setenv("ACUITY_MODEL_PATH", str(tmp_path))
-    jobs = ThreadJobs()
-    async with playing(folder, jobs=jobs) as ask:
+    async with playing(clips, jobs=thread_jobs) as ask:
         for name in ("acuity_fr_v1", "mine", "mine.onnx"):
-            found = await ask("vmaf_score", **raw_arguments(folder, tiny_model=name))
+            found = await ask("vmaf_score", **raw_arguments(clips, tiny_model=name))
             assert [model["name"] for model in found["models"]][1] in ("acuity_fr_v1", "mine")
-    asked = [spec.payload["request"]["tiny_model"] for spec in jobs.specs]
+    asked = [spec.payload["request"]["tiny_model"] for spec in thread_jobs.specs]
     assert asked == ["acuity_fr_v1", *[str(tmp_path / "mine.onnx")] * 2]
 
 
@@ -156,10 +132,8 @@ def test_tiny_models_are_listed_and_described(tmp_path: Path, monkeypatch: pytes
     listed = [model for model in asked.ask("list_models")["models"] if model["format"] == "onnx"]
     assert [model["name"] for model in listed] == ["acuity_fr_v1", "acuity_nr_v1", "mine"]
     assert all(model["usable"] for model in listed)
-    everything = asked.ask("list_models")["models"]
-    assert not any(
-        model["format"] == "json" and model["name"] in ("mine", "registry") for model in everything
-    )
+    others = [model["name"] for model in asked.ask("list_models")["models"] if model["format"] == "json"]
+    assert not {"mine", "registry"} & {*others}
     found = asked.ask("describe_model", name="mine")
     assert (found["model_type"], found["feature_names"], found["model_argument"]) == (None, None, None)
     assert (found["usable"], found["problem"], found["tiny_model_argument"]) == (True, None, "mine")
@@ -204,14 +178,17 @@ def test_files_outside_the_model_folders_are_described_by_what_was_checked(tmp_p
     asked = Asked(models.tools, roots=[allowed])
     assert asked.ask("describe_model", name=str(made))["tiny_model_argument"] == str(made)
     secret.write_text(json.dumps({"id": "secret", "kind": "nr"}))
-    made.with_suffix(".json").unlink()
-    made.with_suffix(".json").symlink_to(secret)
+    beside = made.with_suffix(".json")
+    beside.unlink()
+    beside.symlink_to(secret)
     assert "not under an allowlisted root" in asked.ask("describe_model", name=str(made))["error"]
-    made.with_suffix(".json").unlink()
-    made.with_suffix(".json").write_text(json.dumps({"id": "mine", "kind": "filter"}))
-    assert "is a filter" in asked.ask("describe_model", name=str(made))["problem"]
-    made.with_suffix(".json").write_text(json.dumps({"id": "mine", "sha256": "0" * 64}))
-    assert "its SHA-256 is another" in asked.ask("describe_model", name=str(made))["problem"]
+    beside.unlink()
+    for said, problem in (
+        ({"kind": "filter"}, "is a filter"),
+        ({"sha256": "0" * 64}, "its SHA-256 is another"),
+    ):
+        beside.write_text(json.dumps({"id": "mine", **said}))
+        assert problem in asked.ask("describe_model", name=str(made))["problem"]
 
 
 async def test_workers_check_what_is_beside_the_model(tmp_path: Path) -> None:

@@ -14,8 +14,7 @@ import pytest
 
 from acuity.devices import Backend
 from acuity.errors import JobFailed
-from acuity.jobs.service import Jobs, JobsConfig
-from acuity.jobs.tasks import benchmark as bench_rows
+from acuity.jobs.service import Jobs
 from acuity.jobs.tasks import benchmark as benchmark_task
 from acuity.jobs.tasks import engines
 from acuity.jobs.tasks.benchmark import BenchmarkProgress, Spread
@@ -31,7 +30,7 @@ def rounds(*scores: list[float]) -> list[Run]:
 
 
 def test_the_spread_of_several_rounds() -> None:
-    row = bench_rows.measured(CLIP, OwnEngine("cpu"), rounds(SCORES, SCORES, SCORES), None)
+    row = benchmark_task.measured(CLIP, OwnEngine("cpu"), rounds(SCORES, SCORES, SCORES), None)
     assert (row.verdict, row.reason, row.max_diff, row.vmaf) == ("BASE", None, None, 80.0)
     assert row.seconds == Spread(median=2.0, min=1.0, max=4.0)
     assert row.fps == Spread(median=1.5, min=0.75, max=3.0)
@@ -43,7 +42,7 @@ def test_the_spread_of_several_rounds() -> None:
 )
 def test_the_largest_difference_decides(off: float, verdict: str) -> None:
     other = [90.0, 80.0 + off, 70.0]
-    row = bench_rows.measured(CLIP, OwnEngine("cuda"), rounds(SCORES, other), SCORES)
+    row = benchmark_task.measured(CLIP, OwnEngine("cuda"), rounds(SCORES, other), SCORES)
     assert row.verdict == verdict
     assert row.max_diff == pytest.approx(abs(off))
     if verdict == "PASS":
@@ -55,9 +54,8 @@ def test_the_largest_difference_decides(off: float, verdict: str) -> None:
 
 @pytest.mark.parametrize("scores", [[90.0, math.nan, 70.0], [90.0, 80.0], []])
 def test_frames_without_a_score_fail(scores: list[float]) -> None:
-    row = bench_rows.measured(CLIP, OwnEngine("cuda"), rounds(SCORES, scores), SCORES)
+    row = benchmark_task.measured(CLIP, OwnEngine("cuda"), rounds(SCORES, scores), SCORES)
     assert row.verdict == "FAIL"
-    assert row.reason is not None
     assert "have no score" in row.reason
 
 
@@ -131,11 +129,10 @@ def test_a_broken_engine_costs_only_its_own_row(monkeypatch: pytest.MonkeyPatch)
         (PretendEngine("sycl"), None),
         (PretendEngine("hip"), "no driver"),
     )
-    verdicts = {(row["engine"], row["backend"]): row["verdict"] for row in found["rows"]}
-    assert verdicts["acuity", "cpu"] == "BASE"
-    assert verdicts["external", "cuda"] == "FAIL"
-    assert verdicts["external", "sycl"] == "PASS"
-    assert verdicts["external", "hip"] == "SKIP"
+    verdicts = {f"{row['engine']} {row['backend']}": row["verdict"] for row in found["rows"]}
+    assert verdicts["acuity cpu"] == "BASE"
+    others = {"external cuda": "FAIL", "external sycl": "PASS", "external hip": "SKIP"}
+    assert verdicts | others == verdicts
     assert found["exit_code"] == 1
     assert "64x64 external hip: SKIP: no driver" in found["stderr"]
 
@@ -179,15 +176,10 @@ def test_as_files_for_other_programs(width: int, height: int) -> None:
     assert set(second[width * height :]) == {128}
 
 
-GREY = 97.428
-
-
-async def test_in_a_worker() -> None:
-    config = JobsConfig(workers=1, queue=4, time_limit=60.0, kept=4, data=None)
-    async with Jobs(config) as jobs:
-        good = JobSpec("probe", {"backend": "cpu"}, "probe_backend", "probe of cpu")
-        outcome = await jobs.run(good, client="test")
-        assert outcome.document["score"] == pytest.approx(GREY, abs=0.001)
-        bad = JobSpec("probe", {"backend": "cuda"}, "probe_backend", "probe of cuda")
-        with pytest.raises(JobFailed, match="the backend 'cuda' can't start"):
-            await jobs.run(bad, client="test")
+async def test_in_a_worker(jobs: Jobs) -> None:
+    good = JobSpec("probe", {"backend": "cpu"}, "probe_backend", "probe of cpu")
+    outcome = await jobs.run(good, client="test")
+    assert outcome.document["score"] == pytest.approx(97.428, abs=0.001)
+    bad = JobSpec("probe", {"backend": "cuda"}, "probe_backend", "probe of cuda")
+    with pytest.raises(JobFailed, match="the backend 'cuda' can't start"):
+        await jobs.run(bad, client="test")

@@ -130,19 +130,10 @@ def test_numbers_that_are_none_need_no_space(room: Room) -> None:
     assert found == {"a": {"min": None, "max": None}, 'b":nan,': [None, None, 1, None]}
 
 
-@pytest.mark.parametrize(
-    ("certain", "said", "expected"),
-    [
-        ("cuda", {"backend_used": "cpu"}, "cuda"),
-        (None, {"backend_used": "sycl"}, "sycl"),
-        (None, {"backend_used": 7}, "unknown"),
-        (None, {}, "unknown"),
-    ],
-)
-def test_what_computed(room: Room, certain: str | None, said: dict[str, Any], expected: str) -> None:
-    found = room.score(f"report(**{said!r})", backend_used=certain)
-    assert found["backend_requested"] == "auto"
-    assert found["backend_used"] == expected
+@pytest.mark.parametrize(("certain", "expected"), [("cuda", "cuda"), (None, "sycl")])
+def test_what_computed(room: Room, certain: str | None, expected: str) -> None:
+    found = room.score('report(backend_used="sycl")', backend_used=certain)
+    assert (found["backend_requested"], found["backend_used"]) == ("auto", expected)
 
 
 def test_a_model_for_another_size_is_noticed(room: Room) -> None:
@@ -223,11 +214,8 @@ def test_it_is_the_summary_of_the_exact_figures(scored: acuity.ScoreReport) -> N
 
 
 def test_frames_and_columns_that_are_not_there() -> None:
-    rows = [
-        {"frameNum": 0, "metrics": {"vmaf": 90.0}},
-        {"frameNum": 2, "metrics": {"vmaf": None}},
-        {"frameNum": 4, "metrics": {"vmaf": 70.0}},
-    ]
+    scores = {0: 90.0, 2: None, 4: 70.0}
+    rows = [{"frameNum": frame, "metrics": {"vmaf": score}} for frame, score in scores.items()]
     report = {"frames": rows, "pooled_metrics": {}}
     found = summarize(report, {"vmaf": None, "neg": "vmaf_v0.6.1neg"})
     assert (found["score"], found["model"], len(found["models"])) == (80.0, None, 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 from collections.abc import Iterator
@@ -56,7 +57,7 @@ def nothing_is_left() -> Iterator[None]:
 
 
 def score(binary: Path, pairs: Any) -> dict[str, Any]:
-    with PicturePipes() as pipes:
+    with contextlib.closing(PicturePipes()) as pipes:
         return score_opened(str(binary), pipes.inputs, [], feed=lambda: pipes.feed(pairs, lambda _: None))
 
 
@@ -70,12 +71,8 @@ def numbers(path):
 
 
 def test_every_picture_arrives_whole_and_in_order(tmp_path: Path) -> None:
-    binary = fake_vmaf(
-        tmp_path / "vmaf",
-        scoring=READ
-        + 'report(seen=[list(pair) for pair in zip(numbers(after("-r")), numbers(after("-d")))])',
-    )
-    found = score(binary, Pairs(20))
+    told = 'report(seen=[list(pair) for pair in zip(numbers(after("-r")), numbers(after("-d")))])'
+    found = score(fake_vmaf(tmp_path / "vmaf", scoring=READ + told), Pairs(20))
     assert found["seen"] == [[[n, 1], [(1000 + n), 1]] for n in range(20)]
 
 
@@ -87,9 +84,8 @@ def test_a_reader_that_stops_early_stops_the_decoding(tmp_path: Path) -> None:
 
 
 def test_decoding_that_fails_ends_the_reader(tmp_path: Path) -> None:
-    binary = fake_vmaf(
-        tmp_path / "vmaf", scoring=READ + 'list(numbers(after("-d"))); list(numbers(after("-r")))'
-    )
+    reads = READ + 'list(numbers(after("-d"))); list(numbers(after("-r")))'
+    binary = fake_vmaf(tmp_path / "vmaf", scoring=reads)
     with pytest.raises(InputError, match="frame 1 is damaged"):
         score(binary, Pairs(1, InputError("frame 1 is damaged")))
 

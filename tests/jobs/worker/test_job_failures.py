@@ -35,12 +35,11 @@ async def test_a_refusal_keeps_its_sentence_and_the_worker(jobs: Jobs) -> None:
 
 @pytest.mark.parametrize(("how", "name"), [("exit", "SystemExit"), ("key", "KeyError")])
 async def test_a_blunder_is_told_without_a_traceback(
-    how: str, name: str, caplog: pytest.LogCaptureFixture
+    jobs: Jobs, how: str, name: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async with Jobs(config()) as jobs:
-        error = await _error(jobs, "blunder", how=how)
-        assert type(error) is JobFailed
-        assert f"failed in a way it should not ({name}" in str(error)
+    error = await _error(jobs, "blunder", how=how)
+    assert type(error) is JobFailed
+    assert f"failed in a way it should not ({name}" in str(error)
     assert "Traceback" in caplog.text
 
 
@@ -61,7 +60,6 @@ async def test_a_segmentation_fault_is_named_with_the_last_words(jobs: Jobs) -> 
         ({"signal": "SIGTERM"}, "crashed (SIGTERM)"),
     ],
 )
-@with_jobs()
 async def test_the_way_a_worker_ended_is_named(jobs: Jobs, payload: dict[str, Any], words: str) -> None:
     error = await _error(jobs, "end", **payload)
     assert type(error) is WorkerLost
@@ -100,7 +98,6 @@ async def test_garbage_on_the_channel_costs_the_worker_only(jobs: Jobs, data: by
     assert jobs.stats().workers_started == 2
 
 
-@with_jobs()
 async def test_a_result_that_is_no_document_is_an_error(jobs: Jobs) -> None:
     assert "failed in a way it should not" in str(await _error(jobs, "no_document"))
 
@@ -120,14 +117,11 @@ async def test_a_call_that_takes_too_long_is_stopped(jobs: Jobs) -> None:
     assert (await jobs.run(spec("echo", time_limit=PATIENCE), client="a")).document
 
 
-@with_jobs()
 async def test_a_spec_may_have_a_limit_of_its_own(jobs: Jobs) -> None:
     job = await jobs.submit(spec("hold", time_limit=0.1), client="a")
     over = await jobs.wait(job.id)
-    assert over.status == "failed"
-    assert (
-        over.error == "'hold it' took longer than 0.1 seconds and was stopped; split it into shorter pieces"
-    )
+    told = "'hold it' took longer than 0.1 seconds and was stopped; split it into shorter pieces"
+    assert (over.status, over.error) == ("failed", told)
 
 
 @with_jobs(workers=1)
@@ -135,9 +129,7 @@ async def test_time_in_the_queue_does_not_count(jobs: Jobs) -> None:
     blocking = await jobs.submit(spec("hold", time_limit=0.4), client="a")
     queued = await jobs.submit(spec("hold", time_limit=0.1), client="a")
     assert (await jobs.wait(blocking.id)).error is not None
-    waited = await jobs.get(queued.id)
-    assert waited is not None
-    assert not waited.over
+    assert not (await jobs.get(queued.id)).over
     over = await jobs.wait(queued.id)
     assert (over.started or 0) - over.created > 0.3
     assert (over.finished or 0) - (over.started or 0) > 0.09
@@ -154,8 +146,7 @@ async def test_cancelling_a_call_ends_its_processes_children_too(jobs: Jobs) -> 
         await running.call
     await worker.gone()
     await child.gone()
-    over = await jobs.wait(job.id)
-    assert over.status == "cancelled"
+    assert (await jobs.wait(job.id)).status == "cancelled"
     with pytest.raises(ProcessLookupError):
         os.kill(worker.pid, 0)  # reaped, too
     assert jobs.stats().workers_lost == 0
@@ -186,19 +177,19 @@ async def test_workers_killed_under_load_cost_their_own_jobs_only(jobs: Jobs) ->
     assert stats.workers <= 2
 
 
-async def test_no_worker_to_be_had_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("acuity.jobs.worker.worker_process.PYTHON", ("/nowhere/python",))
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        (("/nowhere/python",), ".*No such file"),
+        (("/bin/sh", "-c", "echo no luck today >&2; exit 4"), "no luck today'"),
+    ],
+)
+async def test_a_worker_that_does_not_start_is_told(
+    monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...], said: str
+) -> None:
+    monkeypatch.setattr("acuity.jobs.worker.worker_process.PYTHON", command)
     async with Jobs(config(workers=1)) as jobs:
-        with pytest.raises(WorkerLost, match=r"no worker process starts, saying '.*No such file"):
+        with pytest.raises(WorkerLost, match=f"no worker process starts, saying '{said}"):
             await jobs.run(spec("echo"), client="a")
         assert jobs.stats().workers == 0
         assert jobs.stats().workers_started <= 4  # it does not go on trying
-
-
-async def test_a_worker_that_ends_at_its_start_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        "acuity.jobs.worker.worker_process.PYTHON", ("/bin/sh", "-c", "echo no luck today >&2; exit 4")
-    )
-    async with Jobs(config(workers=1)) as jobs:
-        with pytest.raises(WorkerLost, match="no worker process starts, saying 'no luck today'"):
-            await jobs.run(spec("echo"), client="a")

@@ -25,6 +25,7 @@ from job_helpers import PATIENCE, TASKS, Running, Watched, config, spec, with_jo
 from prepared_programs import Program
 
 _PARENT = Path(__file__).with_name("job_parent.py")
+ENDED = "the server ended while this job was waiting or running: submit it again"
 
 
 @contextmanager
@@ -32,7 +33,6 @@ def _server(data: Path, *options: str) -> Iterator[tuple[Program, dict[str, Any]
     """The small server, once its jobs run, and what it said."""
     command = [sys.executable, str(_PARENT), str(data), *options]
     with Program(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
-        assert server.stdout is not None
         try:
             yield server, json.loads(server.stdout.readline())
         finally:
@@ -54,11 +54,8 @@ async def test_a_killed_server_leaves_no_process(tmp_path: Path, options: tuple[
 async def test_a_worker_whose_channel_ends_is_gone_though_its_parent_lives() -> None:
     ours, theirs = socket.socketpair()
     command = [sys.executable, "-m", "acuity.jobs.worker.main", str(theirs.fileno())]
-    with (
-        ours,
-        theirs,
-        subprocess.Popen(command, pass_fds=[theirs.fileno()], start_new_session=True) as worker,
-    ):
+    started = subprocess.Popen(command, pass_fds=[theirs.fileno()], start_new_session=True)
+    with ours, theirs, started as worker:
         theirs.close()
         ours.sendall(encode(Kind.SETUP, {"nice": 0, "memory": None, "roots": [], "warm": [], "tasks": TASKS}))
         ours.sendall(encode(Kind.JOB, {"task": "with_child", "payload": {}}))
@@ -74,22 +71,16 @@ async def test_a_worker_whose_channel_ends_is_gone_though_its_parent_lives() -> 
 async def test_the_next_server_knows_what_the_killed_one_did(tmp_path: Path) -> None:
     with _server(tmp_path) as (server, said):
         async with Jobs(config(data=tmp_path)) as other:  # alive beside it: nothing of it is touched
-            assert [job.status for job in (await other.list())[0]] == [
-                "queued",
-                "running",
-                "running",
-                "completed",
-            ]
+            listed = [job.status for job in (await other.list())[0]]
+            assert listed == ["queued", "running", "running", "completed"]
         server.kill()
         server.wait(PATIENCE)
     async with Jobs(config(data=tmp_path)) as jobs:
         found = (await jobs.list())[0]
         assert [job.status for job in found] == ["interrupted", "interrupted", "interrupted", "completed"]
-        assert found[0].error == "the server ended while this job was waiting or running: submit it again"
+        assert found[0].error == ENDED
         assert found[0].finished is not None
-        result = await jobs.result(said["done"])
-        assert result is not None
-        assert result["echo"] == {"word": "kept"}
+        assert (await jobs.result(said["done"]))["echo"] == {"word": "kept"}
         assert [path.name for path in (tmp_path / "servers").iterdir()] != []
     assert list((tmp_path / "servers").iterdir()) == []
 
@@ -101,20 +92,11 @@ async def test_a_server_beside_a_killed_one_says_what_became_of_its_jobs(tmp_pat
             server.kill()
             server.wait(PATIENCE)
             seen = await jobs.get(running.id)
-            assert seen is not None
-            assert (seen.status, seen.error) == (
-                "interrupted",
-                "the server ended while this job was waiting or running: submit it again",
-            )
-            assert [job.id for job in (await jobs.list(["interrupted"]))[0]] == [
-                queued.id,
-                running.id,
-                other.id,
-            ]
+            assert (seen.status, seen.error) == ("interrupted", ENDED)
+            interrupted = [job.id for job in (await jobs.list(["interrupted"]))[0]]
+            assert interrupted == [queued.id, running.id, other.id]
             assert (await jobs.list(["running", "queued"]))[0] == []
-            cancelled = await jobs.cancel(queued.id)  # nothing is left to cancel
-            assert cancelled is not None
-            assert cancelled.status == "interrupted"
+            assert (await jobs.cancel(queued.id)).status == "interrupted"  # nothing is left to cancel
             assert (await jobs.get(done.id)) == done
 
 
@@ -138,13 +120,12 @@ async def test_workers_have_less_priority_than_the_server(monkeypatch: pytest.Mo
         found = (await jobs.run(spec("surroundings"), client="a")).document
     assert found["blas"] == "1"
     assert found["nice"] == os.nice(0) + 7
-    assert found["oom"] > _own_oom()
+    assert found["oom"] > int(Path("/proc/self/oom_score_adj").read_text())
     assert found["leader"]
 
 
-async def test_workers_have_nothing_of_the_servers_input_and_output() -> None:
-    async with Jobs(config()) as jobs:
-        found = (await jobs.run(spec("surroundings"), client="a")).document
+async def test_workers_have_nothing_of_the_servers_input_and_output(jobs: Jobs) -> None:
+    found = (await jobs.run(spec("surroundings"), client="a")).document
     assert found["stdin"] == "/dev/null"
     assert found["stdout"] == found["stderr"]
     assert found["stdout"] not in {os.readlink(f"/proc/self/fd/{fd}") for fd in (0, 1, 2)}
@@ -167,9 +148,8 @@ async def test_workers_open_files_below_the_roots_only(tmp_path: Path) -> None:
         (folder / "clip.yuv").write_bytes(b"x")
     (inside / "link.yuv").symlink_to(outside / "clip.yuv")
     async with Jobs(config(roots=(str(inside),))) as jobs:
-        assert (await jobs.run(spec("read", path=str(inside / "clip.yuv")), client="a")).document == {
-            "opened": True
-        }
+        allowed = await jobs.run(spec("read", path=str(inside / "clip.yuv")), client="a")
+        assert allowed.document == {"opened": True}
         for path in (outside / "clip.yuv", inside / "link.yuv"):
             with pytest.raises(JobFailed, match="not under an allowlisted root"):
                 await jobs.run(spec("read", path=str(path)), client="a")
@@ -203,10 +183,6 @@ async def test_nothing_is_left_open_after_many_jobs() -> None:
 
 def _open_files() -> int:
     return len(os.listdir("/proc/self/fd"))
-
-
-def _own_oom() -> int:
-    return int(Path("/proc/self/oom_score_adj").read_text())
 
 
 _VALUES = st.dictionaries(

@@ -223,8 +223,8 @@ def embedded_catalog(
 ) -> Catalog:
     subscriptions = Subscriptions(live, scores, bus, end.over)
     pictures = LivePictures(live.measurement)
-    end.on_close(subscriptions.close)
-    end.on_close(pictures.close)
+    end.callback(subscriptions.close)
+    end.callback(pictures.close)
     tools = [
         *watching.tools(live, scores, pictures),
         *steering.tools(sender, leases, config.max_lease),
@@ -293,15 +293,10 @@ class _Noted(ServerMiddleware[Any]):
     async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
         if ctx.request_id is not None and ctx.method not in _GREETINGS:
             self._presence.asked()
-            self._note_page(ctx)
+            connection = lasting_connection(ctx.session) if _is_page(ctx) else None
+            if connection is not None and self._watchers.heard(connection):
+                connection.exit_stack.callback(self._watchers.left, connection)
         return await call_next(ctx)
-
-    def _note_page(self, ctx: ServerRequestContext[Any, Any]) -> None:
-        if not _is_page(ctx):
-            return
-        connection = lasting_connection(ctx.session)
-        if connection is not None and self._watchers.heard(connection):
-            connection.exit_stack.callback(self._watchers.left, connection)
 
 
 def _in_short(live: LiveState) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import asyncio
 import threading
 import time
 from collections.abc import Callable, Hashable
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from typing import Final
 
 _MOST_CLIENTS: Final = 64  # that are remembered of one connection
@@ -150,19 +150,13 @@ class Watchers:
                 return
 
 
-class EndSignals:
-    """The end of the measurement, and that of the server, as signals on the server's loop."""
+class EndSignals(ExitStack):
+    """The end of the measurement, and that of the server, as signals on the server's loop.
+
+    It is closed before clients are disconnected: what ends streams and the copying of pictures is called.
+    """
 
     def __init__(self) -> None:
+        super().__init__()
         self.over = asyncio.Event()  # set when no more frames come
         self.answering: Callable[[], bool] = lambda: False  # whether a client waits for an answer
-        self._on_close: list[Callable[[], None]] = []
-
-    def on_close(self, callback: Callable[[], None]) -> None:
-        """Have a function called before clients are disconnected."""
-        self._on_close.append(callback)
-
-    def close(self) -> None:
-        """Call the functions of on_close(), which end streams and the copying of pictures."""
-        for callback in self._on_close:
-            callback()

@@ -28,19 +28,7 @@ from acuity.agents.embedded.live.report import (
 )
 from acuity.agents.embedded.live.scores import Scores
 from acuity.agents.embedded.live.state import LiveState
-from acuity.agents.resources.content import (
-    CSV,
-    JSON,
-    PNG,
-    beyond,
-    document_content,
-    frame_range,
-    missing,
-    png_content,
-    resource,
-    template,
-    text_content,
-)
+from acuity.agents.resources import content
 from acuity.errors import AcuityError, EmbeddedError
 from acuity.report import render_report
 from acuity.text import one_line
@@ -64,27 +52,27 @@ _LONGEST: Final = 256  # characters
 _TOLD: Final = "Subscribe to follow it; ?rate=10 chooses how many times a second you are told at most."
 # Title, description and type. WATCH can't be read without saying what is watched for, so it isn't listed.
 _DESCRIBED: Final[Mapping[str, tuple[str, str, str]]] = {
-    STATUS: ("Status", f"Where the measurement stands, as vmaf.status says it. {_TOLD}", JSON),
+    STATUS: ("Status", f"Where the measurement stands, as vmaf.status says it. {_TOLD}", content.JSON),
     SCORES: (
         "Scores so far",
         f"The newest scores and what all of them pool to; ?frames=0-499 shows others. {_TOLD}",
-        JSON,
+        content.JSON,
     ),
     REPORT: (
         "Report so far",
         f"The report in the command's shape, also after the last frame; ?frames=0-499 for a part. {_TOLD}",
-        JSON,
+        content.JSON,
     ),
     TABLE: (
         "Table of the frames so far",
         "One line a frame, one column a figure. ?frames=0-499 for a part.",
-        CSV,
+        content.CSV,
     ),
     WATCH: (
         "Frames below a score",
         "The frames below a score so far, ?below=70; &name= watches a feature or another model. Subscribe to "
         "be told of each as it comes.",
-        JSON,
+        content.JSON,
     ),
 }
 _PICTURES_TEXT: Final = """\
@@ -109,17 +97,19 @@ def parse(uri: str) -> ResourceUri | None:
     if resource not in RATES:
         return None
     if len(uri) > _LONGEST:
-        raise missing(resource, f"the address has {len(uri)} characters, {_LONGEST} are the most")
+        raise content.missing(resource, f"the address has {len(uri)} characters, {_LONGEST} are the most")
     asked: dict[str, Any] = {"rate": RATES[resource]}
     for key, value in parse_qsl(query, keep_blank_values=True):
         if key not in _QUERIES.get(resource, _FRAMED):
-            raise missing(uri, f"'{key}' is not understood in '{uri}': write ?rate=5 or ?frames=0-499")
+            raise content.missing(
+                uri, f"'{key}' is not understood in '{uri}': write ?rate=5 or ?frames=0-499"
+            )
         try:
             asked[key] = _VALUES[key](value)
         except ValueError as error:
-            raise missing(uri, str(error)) from None
+            raise content.missing(uri, str(error)) from None
     if resource == WATCH and "below" not in asked:
-        raise missing(uri, f"'{uri}' doesn't say what to watch for: write {WATCH}?below=70")
+        raise content.missing(uri, f"'{uri}' doesn't say what to watch for: write {WATCH}?below=70")
     return ResourceUri(resource, **asked)
 
 
@@ -146,7 +136,7 @@ def _below(value: str) -> float:
 _VALUES: Final[Mapping[str, Callable[[str], Any]]] = {
     "rate": _rate,
     "below": _below,
-    "frames": frame_range,
+    "frames": content.frame_range,
     "name": str,
 }
 
@@ -166,7 +156,7 @@ class MeasurementResources:
 
     async def list(self) -> Sequence[types.Resource]:
         return [
-            resource(uri, _name(uri), title, text, mime)
+            content.resource(uri, _name(uri), title, text, mime)
             for uri, (title, text, mime) in _DESCRIBED.items()
             if uri != WATCH
         ]
@@ -177,8 +167,8 @@ class MeasurementResources:
             for uri, described in _DESCRIBED.items()
         ]
         title = "Small pictures of the worst frames"
-        rows.append((picture_uri("{frame}", "{kind}"), "pictures", title, _PICTURES_TEXT, PNG))
-        return [template(*row) for row in rows]
+        rows.append((picture_uri("{frame}", "{kind}"), "pictures", title, _PICTURES_TEXT, content.PNG))
+        return [content.template(*row) for row in rows]
 
     async def read(self, uri: str) -> types.ReadResourceResult | None:
         if uri.startswith(f"{_PICTURES}/"):
@@ -188,12 +178,12 @@ class MeasurementResources:
             return None
         try:
             if asked.resource == STATUS:
-                return document_content(uri, self._live.status())
+                return content.document_content(uri, self._live.status())
             if asked.resource == SCORES:
-                return document_content(uri, self._scores.recent(asked.frames))
+                return content.document_content(uri, self._scores.recent(asked.frames))
             if asked.resource == WATCH:
                 name = self._scores.check(asked.name)
-                return document_content(uri, self._scores.newest_rows(name, 0, asked.below)[0])
+                return content.document_content(uri, self._scores.newest_rows(name, 0, asked.below)[0])
             make = self._report if asked.resource == REPORT else self._table
             return await make(uri, asked.frames)
         except AcuityError as error:
@@ -203,7 +193,7 @@ class MeasurementResources:
         include = None if wanted is None else True
         document = await report_document(self._live, wanted=wanted, include=include)
         text = await report_text(document, self._live.budget.turn)
-        return _fitting(uri, text, [row["frameNum"] for row in document["frames"]], JSON)
+        return _fitting(uri, text, [row["frameNum"] for row in document["frames"]], content.JSON)
 
     async def _table(self, uri: str, wanted: range | None) -> types.ReadResourceResult:
         part = excerpt(self._live.results(), wanted)
@@ -216,19 +206,19 @@ class MeasurementResources:
         for rows in slices(part):
             await self._live.budget.turn()
             lines += list(render_report(rows, "csv"))[1:]
-        return _fitting(uri, "".join(lines), part.frames, CSV)
+        return _fitting(uri, "".join(lines), part.frames, content.CSV)
 
     async def _picture(self, uri: str) -> types.ReadResourceResult:
         found = _PICTURE.fullmatch(uri.removeprefix(f"{_PICTURES}/"))
         await self._live.budget.turn()
         data = None if found is None else self._pictures.png(int(found[1]), cast("Kind", found[2]))
         if data is None:
-            raise missing(
+            raise content.missing(
                 uri,
                 f"there is no picture '{uri}', or it is no longer kept: "
                 "vmaf.worst_frames with pictures names those that are",
             )
-        return png_content(uri, data)
+        return content.png_content(uri, data)
 
 
 def _name(uri: str) -> str:
@@ -236,6 +226,6 @@ def _name(uri: str) -> str:
 
 
 def _fitting(uri: str, text: str, frames: Sequence[int], mime_type: str) -> types.ReadResourceResult:
-    if (problem := beyond(text, frames)) is not None:
+    if (problem := content.beyond(text, frames)) is not None:
         raise EmbeddedError(problem)
-    return text_content(uri, text, mime_type)
+    return content.text_content(uri, text, mime_type)

@@ -245,9 +245,7 @@ class EmbeddedServer:
         self._native.close()
         _servers.discard(self)
 
-    def close(self, linger: float | None = None) -> None:
-        """The same as stop()."""
-        self.stop(linger)
+    close = stop
 
     def forget(self) -> None:
         """Let go of everything, in a forked child: the server is the parent's."""

@@ -8,15 +8,7 @@ from typing import Final
 
 import mcp_types as types
 
-from acuity.agents.resources.content import (
-    address,
-    document_content,
-    is_family,
-    missing,
-    name_in,
-    resource,
-    template,
-)
+from acuity.agents.resources import content
 from acuity.agents.tools.model_list import ModelList, describe_file
 from acuity.errors import FeatureError, ModelError
 from acuity.features import EXTRACTORS, get_extractor
@@ -40,49 +32,54 @@ class ModelResources:
     async def list(self) -> Sequence[types.Resource]:
         names = [file.name for file in await self._models.files() if file.unique]
         return [
-            resource(MODELS, "models", "Models", _ALL_MODELS),
-            *(resource(address(MODELS, name), name, f"Model {name}", intended_use(name)) for name in names),
+            content.resource(MODELS, "models", "Models", _ALL_MODELS),
+            *(
+                content.resource(content.address(MODELS, name), name, f"Model {name}", intended_use(name))
+                for name in names
+            ),
         ]
 
     def templates(self) -> Sequence[types.ResourceTemplate]:
-        return [template(f"{MODELS}/{{name}}", "model", "A model", _MODEL)]
+        return [content.template(f"{MODELS}/{{name}}", "model", "A model", _MODEL)]
 
     async def read(self, uri: str) -> types.ReadResourceResult | None:
-        if is_family(MODELS, uri):
-            return document_content(uri, (await self._models.listing()).structured_content)
-        name = name_in(MODELS, uri)
+        if content.is_family(MODELS, uri):
+            return content.document_content(uri, (await self._models.listing()).structured_content)
+        name = content.name_in(MODELS, uri)
         if name is None:
             return None
         try:
             file = await self._models.find(name)
         except ModelError as error:
-            raise missing(uri, str(error)) from error
+            raise content.missing(uri, str(error)) from error
         if file is None:
-            raise missing(uri, f"model '{name}' not found; read {MODELS} for those that are there")
-        return document_content(uri, await asyncio.to_thread(describe_file, file))
+            raise content.missing(uri, f"model '{name}' not found; read {MODELS} for those that are there")
+        return content.document_content(uri, await asyncio.to_thread(describe_file, file))
 
 
 class ExtractorResources:
     async def list(self) -> Sequence[types.Resource]:
         return [
-            resource(_EXTRACTORS, "extractors", "Feature extractors", _ALL_EXTRACTORS),
+            content.resource(_EXTRACTORS, "extractors", "Feature extractors", _ALL_EXTRACTORS),
             *(
-                resource(address(_EXTRACTORS, name), name, f"Extractor {name}", extractor.summary)
+                content.resource(
+                    content.address(_EXTRACTORS, name), name, f"Extractor {name}", extractor.summary
+                )
                 for name, extractor in EXTRACTORS.items()
             ),
         ]
 
     def templates(self) -> Sequence[types.ResourceTemplate]:
-        return [template(f"{_EXTRACTORS}/{{name}}", "extractor", "A feature extractor", _EXTRACTOR)]
+        return [content.template(f"{_EXTRACTORS}/{{name}}", "extractor", "A feature extractor", _EXTRACTOR)]
 
     async def read(self, uri: str) -> types.ReadResourceResult | None:
-        if is_family(_EXTRACTORS, uri):
+        if content.is_family(_EXTRACTORS, uri):
             listed = [describe_extractor(extractor) for extractor in EXTRACTORS.values()]
-            return document_content(uri, {"extractors": listed})
-        name = name_in(_EXTRACTORS, uri)
+            return content.document_content(uri, {"extractors": listed})
+        name = content.name_in(_EXTRACTORS, uri)
         if name is None:
             return None
         try:
-            return document_content(uri, describe_extractor(get_extractor(name)))
+            return content.document_content(uri, describe_extractor(get_extractor(name)))
         except FeatureError as error:
-            raise missing(uri, str(error)) from error
+            raise content.missing(uri, str(error)) from error

@@ -16,24 +16,7 @@ import pydantic_core
 
 from acuity.agents.compare_answers import is_comparison, stored_comparison
 from acuity.agents.job_documents import REPORTS, has_report, report_uri, stored_report, timestamp
-from acuity.agents.resources.content import (
-    CSV,
-    HTML,
-    JSON,
-    MOST,
-    SEARCHED,
-    beyond,
-    document_content,
-    finished,
-    frame_range,
-    in_words,
-    is_family,
-    missing,
-    name_in,
-    resource,
-    template,
-    text_content,
-)
+from acuity.agents.resources import content
 from acuity.agents.score_answers import in_order
 from acuity.errors import InputError, NoReport
 from acuity.jobs.tasks.compare import PAGE as PAGE_TEXT
@@ -75,7 +58,7 @@ def report_page(document: dict[str, Any]) -> str:
     if not document.get(PREVIEWS):
         return page(no_pictures=document.get(NO_PREVIEWS, _NOT_ASKED))
     plain = page(no_pictures=_NO_ROOM)
-    room = (MOST - _SPARE - len(pydantic_core.to_json(plain))) * 3 // 4  # base64 takes a third more
+    room = (content.MOST - _SPARE - len(pydantic_core.to_json(plain))) * 3 // 4  # base64 takes a third more
     if room < _LEAST:
         return plain
     try:
@@ -102,7 +85,28 @@ def report_csv(document: Mapping[str, Any]) -> str:
 
 TABLE: Final = ".csv"
 PAGE: Final = "/report.html"
-_TYPES: Final[Mapping[str, str]] = {TABLE: CSV, PAGE: HTML, "": JSON}
+_TYPES: Final[Mapping[str, str]] = {TABLE: content.CSV, PAGE: content.HTML, "": content.JSON}
+# Name, title and description of each form.
+_DESCRIBED: Final[Mapping[str, tuple[str, str, str]]] = {
+    "": (
+        "report",
+        "Report of a score",
+        "The whole result of a finished score: pooled figures, every frame, what was compared and how. {id} "
+        "is the job_id that the score's result names; frames=0-499 brings only those frames of a long one.",
+    ),
+    TABLE: (
+        "report-csv",
+        "Figures of every frame as CSV",
+        "The same report as a table: one line a frame, one column a figure; of a comparison one line an "
+        "encode.",
+    ),
+    PAGE: (
+        "report-page",
+        "Page of a score, for people",
+        "The same report as one HTML file with its curve, notes and facts: save it, and open it in a "
+        "browser.",
+    ),
+}
 
 Document = dict[str, Any]
 
@@ -151,7 +155,7 @@ class ReportResources:
         self._jobs = jobs
 
     async def list(self) -> Sequence[types.Resource]:
-        index = resource(
+        index = content.resource(
             REPORTS,
             "reports",
             "Reports of finished scores",
@@ -162,37 +166,15 @@ class ReportResources:
 
     def templates(self) -> Sequence[types.ResourceTemplate]:
         return [
-            template(
-                f"{REPORTS}/{{id}}{{?frames}}",
-                "report",
-                "Report of a score",
-                "The whole result of a finished score: pooled figures, every frame, what was "
-                "compared and how. {id} is the job_id that the score's result names; frames=0-499 brings "
-                "only those frames of a long one.",
-            ),
-            template(
-                f"{REPORTS}/{{id}}{TABLE}{{?frames}}",
-                "report-csv",
-                "Figures of every frame as CSV",
-                "The same report as a table: one line a frame, one column a figure; of a "
-                "comparison one line an encode.",
-                CSV,
-            ),
-            template(
-                f"{REPORTS}/{{id}}{PAGE}{{?frames}}",
-                "report-page",
-                "Page of a score, for people",
-                "The same report as one HTML file with its curve, notes and facts: save it, and "
-                "open it in a browser.",
-                HTML,
-            ),
+            content.template(f"{REPORTS}/{{id}}{ending}{{?frames}}", *described, _TYPES[ending])
+            for ending, described in _DESCRIBED.items()
         ]
 
     async def read(self, uri: str) -> types.ReadResourceResult | None:
-        if is_family(REPORTS, uri):
-            return document_content(uri, await self._index())
+        if content.is_family(REPORTS, uri):
+            return content.document_content(uri, await self._index())
         path, _, query = uri.partition("?")
-        name = name_in(REPORTS, path)
+        name = content.name_in(REPORTS, path)
         if name is None:
             return None
         ending = next(ending for ending in _TYPES if name.endswith(ending))
@@ -201,36 +183,36 @@ class ReportResources:
         by_frames = not (ending and is_comparison(document))
         if wanted is not None:
             if not by_frames:
-                raise missing(uri, f"'?{query}' chooses frames, and {path} has none: leave it out")
+                raise content.missing(uri, f"'?{query}' chooses frames, and {path} has none: leave it out")
             document = with_frames(document, wanted)
 
         def written() -> tuple[str, str | None]:
             """The text, and what is wrong with it if it is too long."""
             text = report_text(document, ending)
-            return text, beyond(text, frame_numbers(document)) if by_frames else None
+            return text, content.beyond(text, frame_numbers(document)) if by_frames else None
 
         # Writing a hundred thousand frames would block the event loop.
         text, problem = await anyio.to_thread.run_sync(written)
         if problem is not None:
-            raise missing(uri, problem)
-        return text_content(uri, text, _TYPES[ending])
+            raise content.missing(uri, problem)
+        return content.text_content(uri, text, _TYPES[ending])
 
     async def newest(self, limit: int) -> tuple[Sequence[Job], bool]:
         """Jobs with a report, newest first, and whether there are more."""
-        jobs, more = await finished(self._jobs)
+        jobs, more = await content.finished(self._jobs)
         found = [job for job in jobs if has_report(job)]
         return found[:limit], more or len(found) > limit
 
     async def _index(self) -> dict[str, Any]:
-        found, more = await self.newest(SEARCHED)
+        found, more = await self.newest(content.SEARCHED)
         return {"reports": [_entry(job) for job in found], "count": len(found), "truncated": more}
 
     async def _document(self, uri: str, job_id: str) -> Document:
-        with in_words():
+        with content.in_words():
             try:
                 return await stored_report(self._jobs, job_id)
             except NoReport as error:
-                raise missing(uri, str(error)) from error
+                raise content.missing(uri, str(error)) from error
 
 
 def _range(uri: str, query: str) -> range | None:
@@ -238,14 +220,14 @@ def _range(uri: str, query: str) -> range | None:
         return None
     key, _, value = query.partition("=")
     try:
-        return frame_range(value if key == "frames" else f"?{query}")
+        return content.frame_range(value if key == "frames" else f"?{query}")
     except ValueError as error:
-        raise missing(uri, str(error)) from None
+        raise content.missing(uri, str(error)) from None
 
 
 def _resource(job: Job) -> types.Resource:
     finished = timestamp(job.finished)
-    return resource(
+    return content.resource(
         report_uri(job.id),
         job.id,
         job.title,

@@ -15,18 +15,7 @@ import anyio.to_thread
 import mcp_types as types
 
 from acuity.agents.job_documents import WORST, picture_uri, timestamp
-from acuity.agents.resources.content import (
-    PNG,
-    document_content,
-    finished,
-    in_words,
-    is_family,
-    missing,
-    name_in,
-    png_content,
-    resource,
-    template,
-)
+from acuity.agents.resources import content
 from acuity.agents.tools.kept_pictures import TOOL, KeptPictures
 from longwire.principals.limits import may_see
 
@@ -46,41 +35,43 @@ class WorstResources:
 
     async def list(self) -> Sequence[types.Resource]:
         text = "An index, newest first: the pictures that describe_worst_frames has made."
-        return [resource(WORST, "worst", "Pictures of worst frames", text)]
+        return [content.resource(WORST, "worst", "Pictures of worst frames", text)]
 
     def templates(self) -> Sequence[types.ResourceTemplate]:
         return [
-            template(
+            content.template(
                 f"{WORST}/{{id}}/{{name}}{{?width}}",
                 "worst-picture",
                 "A picture of a worst frame",
                 "A picture in full size, as `resources` of describe_worst_frames names it; "
                 "width=960 makes it smaller.",
-                PNG,
+                content.PNG,
             )
         ]
 
     async def read(self, uri: str) -> types.ReadResourceResult | None:
-        if is_family(WORST, uri):
-            return document_content(uri, await self._index())
+        if content.is_family(WORST, uri):
+            return content.document_content(uri, await self._index())
         path, _, query = uri.partition("?")
-        rest = name_in(WORST, path)
+        rest = content.name_in(WORST, path)
         if rest is None:
             return None
         job_id, _, name = rest.partition("/")
-        with in_words():
+        with content.in_words():
             job = await self._jobs.get(job_id)
         file = self._pictures.find(job_id, name)
         if job is None or not may_see(job.client) or file is None:
-            raise missing(uri, f"there is no picture '{rest}', or it is no longer kept: {WORST} has those")
+            raise content.missing(
+                uri, f"there is no picture '{rest}', or it is no longer kept: {WORST} has those"
+            )
         if self._limit is None:
             self._limit = anyio.CapacityLimiter(_AT_ONCE)
         data = await anyio.to_thread.run_sync(_data, uri, file, _width(uri, query), limiter=self._limit)
-        return png_content(uri, data)
+        return content.png_content(uri, data)
 
     async def newest(self) -> tuple[Sequence[Job], bool]:
         """Jobs that have pictures, newest first, and whether there may be more."""
-        jobs, more = await finished(self._jobs)
+        jobs, more = await content.finished(self._jobs)
         return [job for job in jobs if job.tool == TOOL], more
 
     async def names(self, job_id: str) -> Sequence[str]:
@@ -108,7 +99,7 @@ def _width(uri: str, query: str) -> int | None:
         return None
     asked = _WIDTH.fullmatch(query)
     if asked is None or not int(asked[1]):
-        raise missing(uri, f"'?{query}' is not understood: write ?width=960 for a smaller picture")
+        raise content.missing(uri, f"'?{query}' is not understood: write ?width=960 for a smaller picture")
     return int(asked[1])
 
 
@@ -120,11 +111,11 @@ def _data(uri: str, file: Path, width: int | None) -> bytes:
         across, _ = picture_size(file)
         data = file.read_bytes() if width is None or width >= across else scaled_png(file, width).data
     except (OSError, ValueError) as error:
-        raise missing(uri, f"the picture can't be read: {error}") from error
+        raise content.missing(uri, f"the picture can't be read: {error}") from error
     if len(data) <= _MOST:
         return data
     fitting = _fitting(file, min(across, width or across), len(data))
-    raise missing(
+    raise content.missing(
         uri,
         f"the picture has {len(data):,} bytes, more than the {_MOST:,} of a message:"
         f" read {uri.partition('?')[0]}?width={fitting} for a smaller one",

@@ -23,27 +23,18 @@ from longwire.work import Jobs
 
 if TYPE_CHECKING:
     from acuity.agents.settings import AcuitySettings
-    from longwire.config.key import Key
     from longwire.endpoints import Endpoint
 
 # The parts load much, and `acuity --help` declares the product: each is imported when it is needed.
 
 
-def _settings() -> type[AcuitySettings]:
-    from acuity.agents.settings import AcuitySettings
-
-    return AcuitySettings
-
-
-def _keys() -> tuple[Key, ...]:
-    from acuity.agents.settings import KEYS
-
-    return KEYS
+def _part(module: str, name: str) -> Any:
+    return getattr(import_module(f"acuity.agents.{module}"), name)
 
 
 def _later(module: str, name: str) -> Callable[..., Any]:
     """A function of another module, which is imported when it is called."""
-    return lambda *given: getattr(import_module(module), name)(*given)
+    return lambda *given: _part(module, name)(*given)
 
 
 def _sentence(error: Exception, tool: str) -> str:
@@ -124,18 +115,18 @@ ACUITY: Final = Product(
     prefix="ACUITY_",
     other_prefixes=("VMAF_",),
     token="VMAF_MCP_TOKEN",
-    settings=_settings,
-    keys=_keys,
+    settings=lambda: _part("settings", "AcuitySettings"),
+    keys=lambda: _part("settings", "KEYS"),
     errors=(AcuityError,),
     sentence=_sentence,
-    serving=_later("acuity.agents.standalone.main", "standalone_server"),
+    serving=_later("standalone.main", "standalone_server"),
     own_workers=OwnWorkers(
         command=(sys.executable, "-P", "-m", "acuity.agents.standalone.method_worker"),
-        environment=_later("acuity.agents.settings", "worker_environment"),
+        environment=_later("settings", "worker_environment"),
         jobs=_jobs_of_workers,
         carriers=CARRIERS,
     ),
-    tool_names=_later("acuity.agents.standalone.main", "tool_names"),
+    tool_names=_later("standalone.main", "tool_names"),
     checks=(_check_folders,),
     warnings=_warnings,
     adjusted=_adjusted,

@@ -120,18 +120,15 @@ class _BackendTools:
 
     async def probe(self, call: Call) -> dict[str, Any]:
         name, binary = call.arguments["backend"], self._services.settings.binary
-        own = await self._probe_own(call, name)
+        signs = look_for(name)
+        own = _unhealthy(str(signs.problem), compiled=False)
+        if signs.installed:
+            own = await self._run(call, {"backend": name})
         if binary is None:
             return {"backend": name, **own}
         found = await self._probe_binary(call, binary)
         health = {key: value for key, value in found.items() if key != "path"}
         return {"backend": name, **health, "external": found, "own": own}
-
-    async def _probe_own(self, call: Call, name: str) -> dict[str, Any]:
-        signs = look_for(name)
-        if not signs.installed:
-            return _unhealthy(str(signs.problem), compiled=False)
-        return await self._run(call, {"backend": name})
 
     async def _probe_binary(self, call: Call, binary: str) -> dict[str, Any]:
         name = call.arguments["backend"]

@@ -11,15 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import mcp_types as types
 
 from acuity.agents.schemas import named, outline, record
-from acuity.agents.tools.model_list import (
-    ONNX,
-    ModelList,
-    describe_file,
-    document,
-    facts,
-    path_argument,
-    tiny_document,
-)
+from acuity.agents.tools import model_list
 from acuity.errors import ModelError
 from acuity.models.choose import VIEWINGS
 from acuity.models.files import FORMATS
@@ -67,10 +59,10 @@ def tools(services: Services) -> list[Tool]:
     ]
 
 
-async def _describe(models: ModelList, paths: AllowedPaths, name: str) -> dict[str, Any]:
+async def _describe(models: model_list.ModelList, paths: AllowedPaths, name: str) -> dict[str, Any]:
     file = await models.find(name)
     if file is not None:
-        return await asyncio.to_thread(describe_file, file)
+        return await asyncio.to_thread(model_list.describe_file, file)
     if os.sep in name:
         return await asyncio.to_thread(_describe_path, paths, name)
     watched = f" '{name}' is a way of watching: score with viewing={name}." if name in VIEWINGS else ""
@@ -85,12 +77,12 @@ def _describe_path(paths: AllowedPaths, given: str) -> dict[str, Any]:
             raise ModelError(f"'{given}' is no model file: its name must end in {', '.join(FORMATS)}")
         size = os.fstat(opened.fd).st_size
         way = f"/proc/self/fd/{opened.fd}"
-        if opened.path.suffix == f".{ONNX}":
+        if opened.path.suffix == f".{model_list.ONNX}":
             return _describe_tiny(paths, opened.path, size, way)
-        found = facts(way, opened.path.suffix[1:], size)
+        found = model_list.facts(way, opened.path.suffix[1:], size)
     if found["problem"] is not None:
         found["problem"] = found["problem"].replace(way, path)
-    return document(opened.path.stem, path, size, path_argument(path), found)
+    return model_list.document(opened.path.stem, path, size, model_list.path_argument(path), found)
 
 
 def _describe_tiny(paths: AllowedPaths, path: Path, size: int, way: str) -> dict[str, Any]:
@@ -101,7 +93,7 @@ def _describe_tiny(paths: AllowedPaths, path: Path, size: int, way: str) -> dict
         if os.path.lexists(beside):
             there = Path(f"/proc/self/fd/{stack.enter_context(paths.open(str(beside))).fd}")
         found = describe_tiny(path, model=Path(way), sidecar=there)
-    return tiny_document(path, size, str(path), found)
+    return model_list.tiny_document(path, size, str(path), found)
 
 
 _LIST_OUTPUT: Final = outline("models:array")

@@ -140,11 +140,7 @@ _TEXT: Final = "The folders this server may read, and the videos in them with si
 _INPUT: Final = record(
     folder=text("Only this one."),
     name=text("Only names with this in them."),
-    kind={
-        "enum": [_VIDEO, *KINDS],
-        "default": _VIDEO,
-        "description": "table: .parquet; model: .onnx.",
-    },
+    kind={"enum": [_VIDEO, *KINDS], "default": _VIDEO, "description": "table: .parquet; model: .onnx."},
     limit=whole("At most so many.", minimum=1, maximum=_MOST, default=50),
     offset=whole("next_offset, to go on.", minimum=0, default=0),
 )
@@ -152,25 +148,19 @@ _OUTPUT: Final = outline("folders,videos:array count:integer")
 
 
 def tools(services: Services) -> list[Tool]:
-    run = _VideoTools(services.paths).list_videos
-    return [Tool(NAME, "List videos", _TEXT, _INPUT, run, _OUTPUT)]
+    paths = services.paths
+    probe = VideoProbe(paths.roots, paths.private)
 
-
-class _VideoTools:
-    def __init__(self, paths: AllowedPaths) -> None:
-        self._paths = paths
-        self._probe = VideoProbe(paths.roots, paths.private)
-
-    async def list_videos(self, call: Call) -> dict[str, Any]:
+    async def list_videos(call: Call) -> dict[str, Any]:
         given = call.arguments
-        folders = _outermost([root for root in self._paths.video_roots if root.is_dir()])
-        chosen = [self._paths.check_folder(given["folder"])] if "folder" in given else folders
+        folders = _outermost([root for root in paths.video_roots if root.is_dir()])
+        chosen = [paths.check_folder(given["folder"])] if "folder" in given else folders
         kind = given["kind"]
         suffixes = SUFFIXES if kind == _VIDEO else {KINDS[kind]}
         found, truncated = await asyncio.to_thread(_find, chosen, given.get("name", ""), suffixes)
         start, end = int(given["offset"]), int(given["offset"]) + int(given["limit"])
-        files = await asyncio.to_thread(self._allowed, found[start:end])
-        described = await self._probe.describe(files) if kind == _VIDEO else [{"kind": kind} for _ in files]
+        files = await asyncio.to_thread(_allowed, paths, found[start:end])
+        described = await probe.describe(files) if kind == _VIDEO else [{"kind": kind} for _ in files]
         answer: dict[str, Any] = {
             "folders": [str(folder) for folder in folders],
             "videos": [
@@ -185,16 +175,16 @@ class _VideoTools:
             answer["truncated"] = "there is too much to look through: name a folder"
         return answer
 
-    def _allowed(self, files: list[Path]) -> list[tuple[Path, os.stat_result]]:
-        """The files that may be read: links that lead out, devices and pipes are left out."""
-        kept = []
-        for file in files:
-            try:
-                with self._paths.open(str(file)) as opened:
-                    kept.append((file, os.fstat(opened.fd)))
-            except PathError:
-                continue
-        return kept
+    return [Tool(NAME, "List videos", _TEXT, _INPUT, list_videos, _OUTPUT)]
+
+
+def _allowed(paths: AllowedPaths, files: list[Path]) -> list[tuple[Path, os.stat_result]]:
+    """The files that may be read: links that lead out, devices and pipes are left out."""
+    kept = []
+    for file in files:
+        with contextlib.suppress(PathError), paths.open(str(file)) as opened:
+            kept.append((file, os.fstat(opened.fd)))
+    return kept
 
 
 def _outermost(folders: list[Path]) -> list[Path]:

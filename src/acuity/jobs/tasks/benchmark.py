@@ -1,5 +1,7 @@
 """The task of run_benchmark: times every engine on every fixture size and compares its scores with the CPU's.
 
+Those of probe_backend, whether a backend scores at all, and of list_backends, the cards, are here, too.
+
 `BenchmarkProgress` turns steps of different length into one measure of progress. `BenchmarkRow` is one
 engine's speed with its spread, and how far its scores are from the CPU's. `to_text` is the table for people.
 """
@@ -18,9 +20,9 @@ from functools import partial
 from itertools import groupby
 from typing import Any, Final, Literal, TypeAlias
 
-from acuity.devices import describe_engine, list_backends
+from acuity.devices import describe_backend, describe_engine, list_backends
 from acuity.errors import AcuityError, OutputError
-from acuity.jobs.tasks.engines import ClipPair, Engine, ExternalEngine, OwnEngine, Run
+from acuity.jobs.tasks.engines import ClipPair, Engine, ExternalEngine, GreyClip, OwnEngine, Run
 from acuity.report.document import plain
 from acuity.report.tables import Table
 from acuity.report.write import write_document
@@ -49,26 +51,21 @@ class BenchmarkProgress:
             passed = self._now() - begun.setdefault(number, self._now())
             reached = self._base + work * (number + done / frames) / rounds
             fps = done / passed if done and passed > 0 else None
-            self._report_step(
-                f"{label}, round {number + 1} of {rounds}, frame {done} of {frames}", reached, fps
-            )
+            elapsed = self._now() - self._start
+            left = elapsed * (self.total - reached) / reached if reached > 0 else None
+            message = f"{label}, round {number + 1} of {rounds}, frame {done} of {frames}"
+            message += f", {fps:.1f} fps" if fps is not None else ""
+            message += f", {left:.0f} s left" if left is not None else ""
+            details = {
+                "fps": None if fps is None else round(fps, 1),
+                "eta_seconds": None if left is None else round(left, 1),
+            }
+            self._report(Progress(round(reached, 3), round(self.total, 3), message, details))
 
         try:
             yield report_frames
         finally:
             self._base += work
-
-    def _report_step(self, message: str, reached: float, fps: float | None) -> None:
-        elapsed = self._now() - self._start
-        left = elapsed * (self.total - reached) / reached if reached > 0 else None
-        parts = [message]
-        parts += [f"{fps:.1f} fps"] if fps is not None else []
-        parts += [f"{left:.0f} s left"] if left is not None else []
-        details = {
-            "fps": None if fps is None else round(fps, 1),
-            "eta_seconds": None if left is None else round(left, 1),
-        }
-        self._report(Progress(round(reached, 3), round(self.total, 3), ", ".join(parts), details))
 
 
 Verdict: TypeAlias = Literal["BASE", "PASS", "WARN", "FAIL", "SKIP"]
@@ -108,10 +105,6 @@ class BenchmarkRow:
     vmaf: float | None = None  # the mean of all frames
     max_diff: float | None = None  # largest difference of a frame's score to the CPU's
     max_diff_frame: int | None = None
-
-    @property
-    def label(self) -> str:
-        return f"{self.fixture} {self.engine} {self.backend}"
 
 
 def measured(
@@ -260,7 +253,9 @@ def run(payload: dict[str, Any], report: Callable[[Progress], None]) -> dict[str
     for given in payload["fixtures"]:  # one at a time, to save memory
         rows += map(_Fixture(given, meter).row, candidates)
     engine = describe_engine()
-    problems = [f"{row.label}: {row.verdict}: {row.reason}" for row in rows if row.reason]
+    problems = [
+        f"{row.fixture} {row.engine} {row.backend}: {row.verdict}: {row.reason}" for row in rows if row.reason
+    ]
     problems += _write_rows(payload.get("output"), rows, engine)
     return {
         "exit_code": 1 if any(row.verdict == "FAIL" for row in rows) else 0,
@@ -295,3 +290,27 @@ def _external(external: dict[str, Any] | None) -> list[_Candidate]:
         (ExternalEngine(external["path"], b["name"], tuple(b["options"])), b["problem"])
         for b in external["backends"]
     ]
+
+
+# Large enough for every extractor on every backend: some need 36 samples and fail quietly with fewer.
+_SIZE: Final = 64
+
+
+def probe(payload: dict[str, Any], report: Callable[[Progress], None]) -> dict[str, Any]:
+    """Score one mid-grey pair, with another vmaf if the payload has `binary` and `options`."""
+    engine: Engine = OwnEngine(payload["backend"])
+    if payload.get("binary") is not None:
+        engine = ExternalEngine(payload["binary"], payload["backend"], tuple(payload["options"]))
+    with engine.open(GreyClip(_SIZE, _SIZE, 1)) as score:
+        done = score(lambda frames: report(Progress(frames, 1, f"probing {engine.backend}")))
+    found = {"latency_ms": round(done.seconds * 1000, 3), "score": done.scores[0] if done.scores else None}
+    cards = () if isinstance(engine, ExternalEngine) else describe_backend(engine.backend, probe=True).cards
+    return {**found, "cards": list(cards)} if cards else found
+
+
+def list_cards(payload: dict[str, Any], report: Callable[[Progress], None]) -> dict[str, Any]:
+    """Describe all cards of a backend; one that doesn't work has its `problem`. `error`: there are none."""
+    report(Progress(0, None, "looking for cards"))
+    found = describe_backend(payload["backend"], probe=True)
+    cards = [{"backend": found.name, **card} for card in found.cards]
+    return {"cards": cards, "error": None if cards else found.init_status}

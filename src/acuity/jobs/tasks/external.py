@@ -169,7 +169,7 @@ def _score_decoded(wanted: ExternalPayload, report: Report) -> dict[str, Any]:
         geometry = raw_options(pairing)
         wanted = _with_model(wanted, pairing.width, pairing.height)
         options, others = _arguments(wanted, stack)
-        pipes = stack.enter_context(PicturePipes())
+        pipes = stack.enter_context(contextlib.closing(PicturePipes()))
         pace = Pace()
 
         def tell(done: int) -> None:
@@ -177,11 +177,7 @@ def _score_decoded(wanted: ExternalPayload, report: Report) -> dict[str, Any]:
 
         tell(0)
         scored = score_opened(
-            wanted.binary,
-            pipes.inputs,
-            [*geometry, *options],
-            others,
-            feed=lambda: pipes.feed(pairing, tell),
+            wanted.binary, pipes.inputs, [*geometry, *options], others, feed=lambda: pipes.feed(pairing, tell)
         )
         tell(pairing.description["pairs"])
         labels = [parse_spec(model).label for model in wanted.models] if wanted.request.predict else []
@@ -314,8 +310,10 @@ def label_backend(
     """The backend that the report names, else 'cpu' or 'gpu', else 'unknown'."""
     if isinstance(said := document.get("backend_used"), str):
         return said
-    if receipts := _receipts(document.get("feature_backends")):
-        others = receipts - {"cpu"}
+    table = document.get("feature_backends")
+    named = [one for one in table.values() if isinstance(one, str)] if isinstance(table, dict) else []
+    if named:
+        others = {*named} - {"cpu"}
         return "cpu" if not others else others.pop() if len(others) == 1 else "gpu"
     frames = document.get("frames")
     metrics = frames[0].get("metrics") if frames and isinstance(frames[0], dict) else None
@@ -328,13 +326,6 @@ def label_backend(
     except AcuityError:
         return UNKNOWN
     return "cpu" if len(metrics) >= len(expected) else "gpu"
-
-
-def _receipts(found: Any) -> set[str]:
-    """The backends in a table of feature and backend."""
-    if not isinstance(found, dict):
-        return set()
-    return {backend for backend in found.values() if isinstance(backend, str)}
 
 
 def _figures_of_the_cpu(models: Sequence[str], features: Sequence[str], *, predict: bool) -> list[str]:

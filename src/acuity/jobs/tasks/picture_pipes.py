@@ -11,8 +11,7 @@ import queue
 import threading
 import time
 from collections.abc import Callable
-from types import TracebackType
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -78,12 +77,7 @@ class PicturePipes:
             for pipe in self._pipes:
                 pipe.put(None)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def close(self) -> None:
         """Wait for the writing threads, which end with the reader."""
         for pipe in self._pipes:
             pipe.close()

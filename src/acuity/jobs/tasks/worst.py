@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, nullcontext
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from acuity.errors import AcuityError
 from longwire.work import Progress
@@ -30,8 +29,7 @@ _OVERVIEW: Final = 1 / 3  # the share of whole pictures in that, where there are
 _LEAST: Final = 16  # pixels across a detail
 
 
-@dataclass(frozen=True, slots=True)
-class Vlm:
+class Vlm(NamedTuple):
     """The model that describes pictures, if there is one: its folder, and the seconds it may take."""
 
     folder: str
@@ -40,8 +38,7 @@ class Vlm:
 
 def worst_payload(request: WorstRequest, images: Sequence[str], vlm: Vlm | None) -> dict[str, Any]:
     """The task's payload; `images` are the pictures of a frame that a message should have."""
-    model = None if vlm is None else {"folder": vlm.folder, "seconds": vlm.seconds}
-    return {"request": request.to_document(), "images": list(images), "vlm": model}
+    return {"request": request.to_document(), "images": [*images], "vlm": vlm and vlm._asdict()}
 
 
 def run(payload: dict[str, Any], report: Callable[[Progress], None]) -> dict[str, Any]:
@@ -55,11 +52,10 @@ def run(payload: dict[str, Any], report: Callable[[Progress], None]) -> dict[str
 
     request = WorstRequest.from_document(payload["request"])
     Path(request.output).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with ExitStack() as stack:
-        narrator = None
-        if (vlm := payload["vlm"]) is not None:
-            limits = NarratorLimits(total=vlm["seconds"])
-            narrator = stack.enter_context(Narrator(vlm["folder"], limits))
+    narrating: AbstractContextManager[Narrator | None] = nullcontext()
+    if (vlm := payload["vlm"]) is not None:
+        narrating = Narrator(vlm["folder"], NarratorLimits(total=vlm["seconds"]))
+    with narrating as narrator:
         document = find_worst(request, narrator=narrator, progress=tell).to_document()
     return {**document, PREVIEWS: _previews(document, payload["images"], Path(request.output))}
 

@@ -22,6 +22,7 @@ import traceback
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
@@ -172,13 +173,13 @@ def _work(order: dict[str, Any], table: Mapping[str, str], send: Callable[[bytes
 def _encode(document: dict[str, Any]) -> bytes:
     if not isinstance(document, dict):
         raise TypeError(f"a task that returns {type(document).__name__}, no document")
+    written = partial(json.dumps, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
     try:
-        return json.dumps(document, allow_nan=False, ensure_ascii=False, separators=(",", ":")).encode()
+        return written(document).encode()
     except (TypeError, ValueError):  # numbers that aren't finite, numpy's types, names that aren't UTF-8
         from acuity.report.document import plain
 
-        text = json.dumps(plain(document), allow_nan=False, ensure_ascii=False, separators=(",", ":"))
-        return text.encode()
+        return written(plain(document)).encode()
 
 
 def _failure(kind: str, pieces: Iterable[object], trace: str = "") -> bytes:

@@ -237,16 +237,9 @@ _FROM_WORKER: Final = {Kind.STARTED, Kind.PROGRESS, Kind.RESULT, Kind.FAILURE}
 
 
 def _setup(config: JobsConfig) -> dict[str, object]:
-    return {
-        "nice": config.nice,
-        "memory": config.memory_each,
-        "roots": list(config.roots),
-        "private": list(config.private),
-        "writable": list(config.writable),
-        "quota": config.output_bytes,
-        "warm": list(config.warm),
-        "tasks": dict(config.extra_tasks),
-    }
+    named = {name: getattr(config, name) for name in ("nice", "roots", "private", "writable", "warm")}
+    others = {"memory": config.memory_each, "quota": config.output_bytes, "tasks": {**config.extra_tasks}}
+    return named | others
 
 
 def _document(message: Message) -> str:

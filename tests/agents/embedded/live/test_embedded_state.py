@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
+
 from acuity._native import Bridge
 from acuity.agents.embedded.live.state import LiveState
 from acuity.agents.embedded.steering.bridge import BoundaryListener
@@ -84,28 +86,18 @@ def test_every_change_shows_at_once() -> None:
         assert live.status()["queue"]["waiting"] == 1
 
 
-def test_a_score_is_looked_for_again_only_after_a_while() -> None:
+@pytest.mark.parametrize("pauses", [False, True])
+def test_a_score_is_looked_for_again_only_after_a_while_or_when_no_other_comes(pauses: bool) -> None:
     with looking(1000.0) as (measurement, _, live):
         for index in range(8):
             measurement.add(*pair(index))
         while (first := latest_of(live)) is None:
             pass  # it is looked for each time while there is none
-        for index in range(8, 16):
-            measurement.add(*pair(index))
-        assert latest_of(live) == first
-        measurement.flush()
-        assert latest_of(live) == (15, measurement.score_at(15))
-
-
-def test_while_it_pauses_the_last_score_is_the_last() -> None:
-    with looking(1000.0) as (measurement, _, live):
-        for index in range(8):
-            measurement.add(*pair(index))
-        while latest_of(live) is None:
-            pass
         for index in range(8, 12):
             measurement.add(*pair(index))
-        measurement.pause()
-        while (latest := latest_of(live)) is None or latest[0] < 10:  # the frame after it isn't there
+        assert latest_of(live) == first
+        (measurement.pause if pauses else measurement.flush)()
+        last = 10 if pauses else 11  # the frame after it isn't there
+        while latest_of(live)[0] < last:
             pass
-        assert latest == (10, measurement.score_at(10))
+        assert latest_of(live) == (last, measurement.score_at(last))

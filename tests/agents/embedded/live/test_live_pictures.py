@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import pytest
 
@@ -12,11 +14,19 @@ from acuity.video.picture import Picture, PixelFormat
 
 
 class Clock:
-    def __init__(self) -> None:
-        self.now = 100.0
+    now = 100.0
 
     def __call__(self) -> float:
         return self.now
+
+
+@pytest.fixture
+def watched() -> Iterator[LivePictures]:
+    """Pictures that somebody watches, with all the time there is for copies."""
+    with Measurement(threads=1) as measurement:
+        pictures = LivePictures(measurement, share=1e9)
+        pictures.watch()
+        yield pictures
 
 
 def luma(width: int = 64, height: int = 36, depth: int = 8) -> Picture:
@@ -44,29 +54,21 @@ def test_nothing_is_copied_while_nobody_watches() -> None:
         assert measurement.boundary.on_pictures.all == ()
 
 
-def test_the_lowest_are_kept_and_stand_for_those_close_by() -> None:
-    with Measurement(threads=1) as measurement:
-        pictures = LivePictures(measurement, share=1e9)
-        pictures.watch()
-        for index in range(KEPT + 20):
-            pictures.show(index, pair())
-        pictures.settle(KEPT + 9, lambda frame: 1000.0 - frame)  # the later, the lower
-        assert list(pictures.kept) == list(range(10, KEPT + 10))
-        assert pictures.nearest(KEPT) == KEPT
-        assert pictures.nearest(10 - NEAR) == 10
-        assert pictures.nearest(9 - NEAR) is None
-        assert pictures.png(9, "reference") is None
+def test_the_lowest_are_kept_and_stand_for_those_close_by(watched: LivePictures) -> None:
+    for index in range(KEPT + 20):
+        watched.show(index, pair())
+    watched.settle(KEPT + 9, lambda frame: 1000.0 - frame)  # the later, the lower
+    assert list(watched.kept) == list(range(10, KEPT + 10))
+    places = KEPT, 10 - NEAR, 9 - NEAR
+    assert [*map(watched.nearest, places)] == [KEPT, 10, None]
+    assert watched.png(9, "reference") is None
 
 
-def test_neighbours_of_the_worst_frame_leave_room_for_another_place() -> None:
-    with Measurement(threads=1) as measurement:
-        pictures = LivePictures(measurement, share=1e9)
-        pictures.watch()
-        for index in range(100):
-            pictures.show(index, pair())
-        pictures.settle(99, lambda frame: 10.0 + frame / 10 if frame < 60 else 90.0 - 30 * (frame == 80))
-        assert pictures.nearest(0) == 0
-        assert pictures.nearest(80) == 80
+def test_neighbours_of_the_worst_frame_leave_room_for_another_place(watched: LivePictures) -> None:
+    for index in range(100):
+        watched.show(index, pair())
+    watched.settle(99, lambda frame: 10.0 + frame / 10 if frame < 60 else 90.0 - 30 * (frame == 80))
+    assert (watched.nearest(0), watched.nearest(80)) == (0, 80)
 
 
 def test_copying_takes_no_more_than_its_share() -> None:
@@ -86,15 +88,12 @@ def test_copying_takes_no_more_than_its_share() -> None:
         assert 1 <= len(pictures.kept) <= 3  # 100 seconds, of which one may be spent, and half a second each
 
 
-def test_a_file_is_made_once() -> None:
-    with Measurement(threads=1) as measurement:
-        pictures = LivePictures(measurement, share=1e9)
-        pictures.watch()
-        pictures.show(3, pair())
-        pictures.settle(3, lambda _: 50.0)
-        first = pictures.png(3, "distorted")
-        assert first is not None
-        assert pictures.png(3, "distorted") is first
+def test_a_file_is_made_once(watched: LivePictures) -> None:
+    watched.show(3, pair())
+    watched.settle(3, lambda _: 50.0)
+    first = watched.png(3, "distorted")
+    assert first is not None
+    assert watched.png(3, "distorted") is first
 
 
 @pytest.mark.parametrize("layout", ["420", "422", "444"])

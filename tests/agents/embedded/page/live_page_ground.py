@@ -20,6 +20,7 @@ from devtools import Chromium, DevTools
 MODEL, NEG = "vmaf_v0.6.1", "vmaf_v0.6.1neg"
 TOKEN = "a-token-of-this-test-only"
 TOTAL = 1000
+STATE = "document.body?.dataset.state"
 UNNAMED = WatchedRun(total=TOTAL)
 WIDTH, HEIGHT = 352, 198
 
@@ -114,7 +115,9 @@ async def live_ground(
 async def live_page(
     chromium: Chromium, *, sse: bool = False, watched: WatchedRun = UNNAMED
 ) -> AsyncIterator[tuple[LiveGround, DevTools]]:
-    """The page, opened as the command's address says."""
+    """The page, opened as the command's address says, once it is live."""
     async with live_ground(sse=sse, watched=watched) as ground, chromium.page() as page:
         await page.resize(1000)
+        await page.go(ground.page)
+        await page.until(f"{STATE} === 'live'")
         yield ground, page

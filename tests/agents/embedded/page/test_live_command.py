@@ -27,7 +27,6 @@ def test_it_stays_for_the_page_and_the_report_is_written(tmp_path: Path, ending:
     command = [sys.executable, "-m", "acuity.cli.main", "score", *clips, "--live", "--mcp-wait", "-o"]
     process = Program([*command, str(report)], stderr=subprocess.PIPE, text=True)
     try:
-        assert process.stderr is not None
         while (found := ADDRESS.search(line := process.stderr.readline())) is None:
             assert line  # what is compared comes first
         assert "waiting" in process.stderr.readline()

@@ -5,13 +5,12 @@ from __future__ import annotations
 import httpx2
 import pytest
 from axe import RUN, axe_script
-from live_page_ground import MODEL, NEG, TOKEN, live_ground, live_page
+from live_page_ground import MODEL, NEG, STATE, TOKEN, live_ground, live_page
 
 from acuity.scoring.metrics import find_metrics, headlines
 from acuity.scoring.watched import WatchedRun
 from devtools import Chromium, DevTools
 
-STATE = "document.body?.dataset.state"
 FRAMES = "Number(document.querySelector('#main')?.dataset.frames ?? 0)"
 # The curve's own values, as the page drew them.
 CURVE = "window.acuityLive.values"
@@ -33,16 +32,12 @@ HOLD_CURVES = """
 
 
 async def text(page: DevTools, selector: str) -> str:
-    found = await page.value(f"document.querySelector({selector!r}).innerText")
-    assert isinstance(found, str)
-    return found
+    return await page.value(f"document.querySelector({selector!r}).innerText")
 
 
 @pytest.mark.parametrize("sse", [False, True], ids=["http", "sse"])
 async def test_the_curve_is_the_measurement(chromium: Chromium, sse: bool) -> None:
     async with live_page(chromium, sse=sse) as (ground, page):
-        await page.go(ground.page)
-        await page.until(f"{STATE} === 'live'")
         assert await page.value("location.href") == ground.base  # the token has left the address
         await ground.feed(40)
         await page.until(f"{FRAMES} === 39")  # the last one waits for the frame behind it
@@ -69,8 +64,6 @@ async def test_it_names_the_files_and_shows_times_and_the_metrics_asked_for(chro
     asked = headlines(find_metrics(["psnr"]), {})
     watched = WatchedRun("original.mkv", "encoded.mp4", 200, asked, lambda frame: frame / 25)
     async with live_page(chromium, watched=watched) as (ground, page):
-        await page.go(ground.page)
-        await page.until(f"{STATE} === 'live'")
         await ground.feed(40)
         await page.until(f"{FRAMES} === 39")
         assert await text(page, "h1") == "encoded.mp4"
@@ -92,8 +85,6 @@ async def test_it_names_the_files_and_shows_times_and_the_metrics_asked_for(chro
 
 async def test_buttons_steer(chromium: Chromium) -> None:
     async with live_page(chromium) as (ground, page):
-        await page.go(ground.page)
-        await page.until(f"{STATE} === 'live'")
         async with ground.feeding():
             await page.until(f"{FRAMES} > 5")
             await page.click("#pause")
@@ -158,8 +149,6 @@ async def test_buttons_steer(chromium: Chromium) -> None:
 
 async def test_a_tab_that_is_seen_again_during_a_look_has_no_frame_twice(chromium: Chromium) -> None:
     async with live_page(chromium) as (ground, page):
-        await page.go(ground.page)
-        await page.until(f"{STATE} === 'live'")
         await ground.feed(20)
         await page.value(HOLD_CURVES)
         await page.until("curves === 1")  # the answer with these frames is on its way
@@ -174,8 +163,6 @@ async def test_a_tab_that_is_seen_again_during_a_look_has_no_frame_twice(chromiu
 
 async def test_the_end_comes_while_a_question_is_open(chromium: Chromium) -> None:
     async with live_page(chromium) as (ground, page):
-        await page.go(ground.page)
-        await page.until(f"{STATE} === 'live'")
         await ground.feed(8)
         await page.click("#stop")
         await page.until("document.querySelector('dialog').open")
@@ -187,7 +174,7 @@ async def test_the_end_comes_while_a_question_is_open(chromium: Chromium) -> Non
 
 
 async def test_a_token_is_asked_for_and_the_end_stays_readable(chromium: Chromium) -> None:
-    async with live_page(chromium) as (ground, page):
+    async with live_ground() as ground, chromium.page() as page:
         await page.go(f"{ground.base}#token=wrong-wrong-wrong-wrong")
         await page.until("document.activeElement?.id === 'token'")
         assert await page.value("document.querySelector('#app').hidden")
@@ -207,8 +194,6 @@ async def test_a_token_is_asked_for_and_the_end_stays_readable(chromium: Chromiu
 async def test_nothing_is_inaccessible_at_any_width_in_either_scheme(chromium: Chromium) -> None:
     script = axe_script()
     async with live_page(chromium) as (ground, page):
-        await page.go(ground.page)
-        await page.until(f"{STATE} === 'live'")
         await ground.feed(30)
         await page.until("document.querySelectorAll('.place').length > 0")
         await page.value(f"{script};undefined")
@@ -244,9 +229,6 @@ async def test_the_page_takes_no_token_and_the_rest_does() -> None:
         stop = b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"vmaf.stop"}}'
         steer = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
         assert (await http.post("/mcp", content=stop, headers=steer)).status_code == 401
-        assert (
-            await http.post(
-                "/mcp", content=stop, headers={**steer, **right, "Origin": "https://evil.example"}
-            )
-        ).status_code == 403
+        headers = {**steer, **right, "Origin": "https://evil.example"}
+        assert (await http.post("/mcp", content=stop, headers=headers)).status_code == 403
         assert not ground.measurement.finished

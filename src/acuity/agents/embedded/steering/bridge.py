@@ -21,14 +21,7 @@ from contextlib import suppress
 from typing import Any, Final
 
 from acuity._native import Bridge
-from acuity.agents.embedded.steering.commands import (
-    COMMANDS,
-    Client,
-    Command,
-    Document,
-    Handoff,
-    ModelLoader,
-)
+from acuity.agents.embedded.steering.commands import COMMANDS, Client, Command, Document, Handoff, ModelLoader
 from acuity.errors import AcuityError, ClosedError, CommandQueueFull, EmbeddedError
 from acuity.measure import BoundarySnapshot, Measurement
 from acuity.text import one_line

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final
 
 from acuity.agents.schemas import flag, named, outline, record
 from acuity.agents.settings import AcuitySettings
@@ -19,7 +19,8 @@ from acuity.agents.tools.long_tool import long_tool
 from acuity.agents.tools.scoring_schema import asked_models, model_argument
 from acuity.agents.tools.services import Services
 from acuity.errors import GEOMETRY
-from acuity.jobs.progress import JobOutcome, ProgressListener
+from acuity.jobs.progress import ProgressListener
+from acuity.jobs.service import JobOutcome, Jobs, JobsConfig
 from acuity.jobs.tasks.score import score_payload
 from acuity.models.choose import AUTO
 from acuity.models.sources import model_folders
@@ -30,7 +31,6 @@ from longwire.work import JobSpec
 
 if TYPE_CHECKING:
     from acuity.access.paths import AllowedPaths
-    from acuity.jobs.service import Jobs
 
 _TOOL: Final = "compute_vmaf"
 _TEXT: Final = """\
@@ -56,52 +56,38 @@ _MODEL_NAMES: Final = ("model", "model_version")
 _RAW: Final = {"pixel_format": "420", "bitdepth": 8}  # raw video that doesn't say more
 
 
-class LazyJobs:
+class LazyJobs(Jobs):
     """Jobs in one worker process, which is started for the first of them. For the server's event loop."""
 
     def __init__(self, paths: AllowedPaths) -> None:
-        self._paths = paths
+        # The worker may open models known by name too: they are our choice, not a client's.
+        models = (os.path.realpath(folder) for folder, _ in model_folders())
+        allowed = map(str, (*paths.roots, *paths.files))
+        roots = tuple(dict.fromkeys([*allowed, *filter(os.path.isdir, models)]))
+        private = tuple(map(str, paths.private))
+        super().__init__(JobsConfig(1, _QUEUE, _LONGEST, _QUEUE, None, _NICE, roots=roots, private=private))
         self._starting = asyncio.Lock()
-        self._jobs: Jobs | None = None
-
-    @property
-    def started(self) -> bool:
-        return self._jobs is not None
+        self.started = False
 
     async def run(
         self, spec: JobSpec, *, client: str, progress: ProgressListener | None = None
     ) -> JobOutcome:
-        jobs = await self._running()
-        return await jobs.run(spec, client=client, progress=progress)
+        async with self._starting:
+            if not self.started:
+                await self.start()
+                self.started = True
+        return await super().run(spec, client=client, progress=progress)
 
     async def close(self) -> None:
         """End the worker, and whatever it does; may be called again."""
-        jobs, self._jobs = self._jobs, None
-        if jobs is not None:
-            await jobs.stop(0.0)
-
-    async def _running(self) -> Jobs:
-        from acuity.jobs.service import Jobs, JobsConfig
-
-        async with self._starting:
-            if self._jobs is None:
-                # The worker may open models known by name too: they are our choice, not a client's.
-                models = (os.path.realpath(folder) for folder, _ in model_folders())
-                allowed = map(str, (*self._paths.roots, *self._paths.files))
-                roots = tuple(dict.fromkeys([*allowed, *filter(os.path.isdir, models)]))
-                private = tuple(map(str, self._paths.private))
-                jobs = Jobs(
-                    JobsConfig(1, _QUEUE, _LONGEST, _QUEUE, None, _NICE, roots=roots, private=private)
-                )
-                await jobs.start()
-                self._jobs = jobs
-            return self._jobs
+        if self.started:
+            await self.stop(0.0)
 
 
 def embedded_services(paths: AllowedPaths) -> tuple[Services, LazyJobs]:
     """The services of the tools that score and describe files beside the measurement."""
     jobs = LazyJobs(paths)
-    return Services(AcuitySettings(), paths, cast("Jobs", jobs)), jobs
+    return Services(AcuitySettings(), paths, jobs), jobs
 
 
 def tools(services: Services) -> list[Tool]:

@@ -183,9 +183,7 @@ _SCORE_INPUT: Final = record(
     name=_COLUMN,
     features=array(named(""), 64, f'Figures to add for every frame, by name; ["{ALL}"] stands for all.'),
     percentiles=array(
-        number(minimum=0, maximum=100),
-        32,
-        "Percentiles for the aggregate: [1, 5, 50] adds p1, p5 and p50.",
+        number(minimum=0, maximum=100), 32, "Percentiles for the aggregate: [1, 5, 50] adds p1, p5 and p50."
     ),
 )
 _WORST_INPUT: Final = record(
