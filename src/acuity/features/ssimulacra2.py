@@ -107,15 +107,9 @@ class Ssimulacra2(Extractor):
         word("matrix", "", AUTO,
             "how colour was coded; auto: as the videos say, or bt709 for HD and larger and bt601 below",
             (AUTO, *_MATRICES), named=False),
-        word(
-            "range",
-            "",
-            AUTO,
+        word("range", "", AUTO,
             "whether luma of 8 bits goes from 16 to 235, or uses all values; auto: as the videos say, "
-            "or limited",
-            (AUTO, "limited", "full"),
-            named=False,
-        ),
+            "or limited", (AUTO, "limited", "full"), named=False),
         word("transfer", "", AUTO,
             "how values become light; auto: as the videos say, srgb for images, or bt1886", (AUTO, *_CURVES),
             named=False),
@@ -245,12 +239,5 @@ def _mix(primaries: str | None, peak: float | None) -> NDArray[np.float32]:
 
 
 def native_ssimulacra2(colour: Colour, geometry: Geometry, cpu: CpuContext) -> _native.Ssimulacra2:
-    return cpu.kernel(
-        _native.Ssimulacra2,
-        geometry,
-        chroma=geometry.chroma or (0, 0),
-        black=colour.black,
-        steps=colour.steps,
-        curve=colour.curve,
-        mix=colour.mix.ravel(),
-    )
+    read = {"black": colour.black, "steps": colour.steps, "curve": colour.curve, "mix": colour.mix.ravel()}
+    return cpu.kernel(_native.Ssimulacra2, geometry, chroma=geometry.chroma or (0, 0), **read)

@@ -145,16 +145,11 @@ class Slot(NamedTuple):
 
     def segments(self, length: int) -> list[Segment]:
         """The segments of the first `length` frames."""
-        return [
-            Segment(
-                _column(self.name, holder),
-                holder.model.label,
-                first,
-                min(stop, length) - 1,
-                holder.model.options,
-            )
-            for first, stop, holder in self.holders.spans(0, length)
-        ]
+        found = []
+        for first, stop, holder in self.holders.spans(0, length):
+            model, last = holder.model, min(stop, length) - 1
+            found.append(Segment(_column(self.name, holder), model.label, first, last, model.options))
+        return found
 
 
 def _column(name: str, holder: Prediction) -> str:

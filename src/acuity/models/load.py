@@ -97,14 +97,11 @@ def _build_collection(document: Section, request: _Request) -> ModelCollection:
     )
     for key, member in zip(numbered[1:], members, strict=True):
         if member.kind != members[0].kind or member.kind not in _BOOTSTRAP_KINDS:
-            raise (
-                document.section(key)
-                .section("model_dict")
-                .fail(
-                    "model_type",
-                    f"in a collection every one must be {' or every one '.join(_BOOTSTRAP_KINDS)}",
-                )
+            section, kinds = (
+                document.section(key).section("model_dict"),
+                " or every one ".join(_BOOTSTRAP_KINDS),
             )
+            raise section.fail("model_type", f"in a collection every one must be {kinds}")
     return ModelCollection(name, request.spec.label, request.path, base, tuple(members))
 
 
@@ -141,10 +138,8 @@ def _features(section: Section) -> tuple[ModelFeature, ...]:
     if section.has("feature_opts_dicts"):
         given = section.sections("feature_opts_dicts")
         if len(given) != len(names):
-            raise section.fail(
-                "feature_opts_dicts",
-                f"it must hold one object for each of {len(names)} features, not {len(given)}",
-            )
+            wanted = f"one object for each of {len(names)} features"
+            raise section.fail("feature_opts_dicts", f"it must hold {wanted}, not {len(given)}")
         options = [_options(entry) for entry in given]
     return tuple(ModelFeature(name, entry) for name, entry in zip(names, options, strict=True))
 
@@ -170,10 +165,8 @@ def _scaling(section: Section, features: int) -> LinearRescale:
     for key in ("slopes", "intercepts"):
         numbers = section.numbers(key)
         if len(numbers) != features + 1:
-            raise section.fail(
-                key,
-                f"it must hold {features + 1} numbers, for score and features, not {len(numbers)}",
-            )
+            wanted = f"{features + 1} numbers, for score and features"
+            raise section.fail(key, f"it must hold {wanted}, not {len(numbers)}")
         tables[key] = np.array(numbers)
     slopes, intercepts = tables["slopes"], tables["intercepts"]
     if slopes[0] == 0.0:
