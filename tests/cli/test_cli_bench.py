@@ -172,13 +172,8 @@ def test_a_card_that_fails_while_it_computes(
 
 def test_control_c_ends_it() -> None:
     command = [sys.executable, "-m", "acuity.cli.main", "bench", "--size", "224x160", "--seconds", "1000"]
-    process = subprocess.Popen(
-        command,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "COLUMNS": "80"},
-    )
+    piped: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    process = subprocess.Popen(command, env={**os.environ, "COLUMNS": "80"}, **piped)
     assert process.stdout is not None
     assert process.stdout.readline().startswith("224x160")  # it measures
     process.send_signal(signal.SIGINT)
