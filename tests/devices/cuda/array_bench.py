@@ -11,6 +11,7 @@ from acuity.features.extractor import Frame
 from acuity.measure import Measurement
 from acuity.video.picture import Picture
 from exporters import CudaInterface, Dlpack, OnCard
+from moving_pictures import measuring
 
 Export = Callable[..., OnCard]
 
@@ -30,18 +31,11 @@ def columns(measurement: Measurement) -> dict[str, list[float]]:
     return {name: list(values) for name, values in measurement.results().columns.items()}
 
 
-def opened(devices: Any, *features: str, **settings: Any) -> Measurement:
-    measurement = Measurement(2, backend=devices, **settings)
-    for feature in features:
-        measurement.add_feature(feature)
-    return measurement
-
-
 def measured(
     devices: Any, frames: list[Frame], *features: str, steer: Any = None, **settings: Any
 ) -> Measurement:
     """A measurement of all frames; `steer` is called before each, with its number."""
-    with opened(devices, *features, **settings) as measurement:
+    with measuring(features=features, threads=2, backend=devices, **settings) as measurement:
         for frame in frames:
             if steer is not None:
                 steer(measurement, frame.index)
@@ -55,7 +49,7 @@ def on_cpu(frames: list[Frame], *features: str, **settings: Any) -> dict[str, li
 
 
 def on_card(card: Any, *features: str) -> Measurement:
-    return opened([CudaDevice(card), CpuDevice()], *features)
+    return measuring(features=features, threads=2, backend=[CudaDevice(card), CpuDevice()])
 
 
 def planes_of(export: Export, card: Any, picture: Picture, **settings: Any) -> tuple[Any, ...]:

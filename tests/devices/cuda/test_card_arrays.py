@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from acuity.errors import BackendError, CardLost, CardMemoryError
 from array_bench import EXPORTS, Export, columns, on_card, on_cpu, planes_of
 from emulated_card import needs_compiler
 from exporters import CudaInterface, Dlpack, OnCard
-from fake_cuda import FakeCuda, emulated_card, fake_card
+from fake_cuda import FakeCuda, emulated_card
 from twin_bench import random_frames
 
 pytestmark = needs_compiler
@@ -166,19 +165,6 @@ def test_a_card_without_room_for_copies(cuda: FakeCuda, card: Card) -> None:
 
 
 # ---- order on the card: a machine that is made up, where work in streams is done late ----
-
-
-@pytest.fixture
-def cuda() -> FakeCuda:
-    return FakeCuda()
-
-
-@pytest.fixture
-def card(cuda: FakeCuda, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Card:
-    from acuity.devices.cuda.hardware import probe
-
-    monkeypatch.setattr(probe, "check_card", lambda card: None)  # which has tests of its own
-    return fake_card(cuda, tmp_path)
 
 
 def written_later(cuda: FakeCuda, stream: int, array: OnCard, samples: Any) -> None:
