@@ -23,29 +23,12 @@ from numpy.typing import NDArray
 WIDTH, HEIGHT, FRAMES = 352, 288, 3
 FORMATS = (("420", 8), ("420", 10), ("444", 8), ("422", 12))
 FEATURES = (
-    "adm=debug=true",
-    "cambi",
-    "cambi=full_ref=true",
-    "ciede",
-    "float_adm",
-    "float_ansnr",
-    "float_moment",
-    "float_motion",
-    "float_ms_ssim",
-    "float_ms_ssim=enable_db=true:clip_db=true",
-    "float_psnr",
-    "float_ssim",
-    "float_ssim=enable_db=true",
-    "float_ssim=enable_db=true:clip_db=true",
-    "float_vif",
-    "motion",
-    "psnr=enable_mse=true:enable_apsnr=true",
-    "psnr=min_sse=0.5:reduced_hbd_peak=true",
-    "psnr_hvs",
-    "speed_chroma",
+    *("adm=debug=true", "cambi", "cambi=full_ref=true", "ciede", "float_adm", "float_ansnr", "float_moment"),
+    *("float_motion", "float_ms_ssim", "float_ms_ssim=enable_db=true:clip_db=true", "float_psnr"),
+    *("float_ssim", "float_ssim=enable_db=true", "float_ssim=enable_db=true:clip_db=true", "float_vif"),
+    *("motion", "psnr=enable_mse=true:enable_apsnr=true", "psnr=min_sse=0.5:reduced_hbd_peak=true"),
+    *("psnr_hvs", "speed_chroma", "speed_temporal", "vif=debug=true"),
     "speed_chroma=speed_nn_floor=0.1:speed_sigma_nn=0.19:speed_weight_var_mode=5:speed_max_val=45.0",
-    "speed_temporal",
-    "vif=debug=true",
 )
 
 Plane = NDArray[np.int64]

@@ -16,7 +16,6 @@ Plane = NDArray[np.int64]
 # A sample of 16 bits by column, row, and a number that says which plane of which frame of which picture.
 Pattern = Callable[[Plane, Plane, int], Plane]
 
-_SUBSAMPLING: Final = {"400": (1, 1), "420": (2, 2), "422": (2, 1), "444": (1, 1)}
 FRAMES: Final = 2
 
 
@@ -55,31 +54,21 @@ def one_flat_picture(x: Plane, y: Plane, seed: int) -> Plane:
     return tiles(x, y, seed) if seed % 2 else 0 * x + 30000
 
 
-PATTERNS: Final[dict[str, Pattern]] = {
-    f.__name__: f
-    for f in (
-        scrambled,
-        tiles,
-        gradient,
-        checkerboard,
-        black_or_white,
-        identical,
-        one_flat_chroma_plane,
-        one_flat_picture,
-    )
-}
+_ALL = (scrambled, tiles, gradient, checkerboard, black_or_white)
+_FLAT = (identical, one_flat_chroma_plane, one_flat_picture)
+PATTERNS: Final[dict[str, Pattern]] = {drawn.__name__: drawn for drawn in (*_ALL, *_FLAT)}
 
 
 def picture(
     pattern: str, size: tuple[int, int], layout: str, depth: int, frame: int, *, worse: bool
 ) -> Picture:
+    form = PixelFormat(layout, depth)
     planes: list[Samples] = []
-    for number in range(1 if layout == "400" else 3):
-        across, down = _SUBSAMPLING[layout] if number else (1, 1)
-        y, x = np.mgrid[0 : -(-size[1] // down), 0 : -(-size[0] // across)]
+    for number, (rows, columns) in enumerate(form.plane_shapes(*size)):
+        y, x = np.mgrid[0:rows, 0:columns]
         samples = PATTERNS[pattern](x, y, (frame * 3 + number) * 2 + worse) >> (16 - depth)
-        planes.append(samples.astype(np.uint8) if depth == 8 else samples.astype(np.uint16))
-    return Picture(tuple(planes), PixelFormat(layout, depth))
+        planes.append(samples.astype(form.dtype))
+    return Picture(tuple(planes), form)
 
 
 def measure(
