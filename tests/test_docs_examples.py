@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import av
 import numpy as np
@@ -80,7 +81,7 @@ def _hdr(path: Path, source: list[np.ndarray], quality: str) -> None:
     deep = "yuv420p10le"
     frames = [av.VideoFrame.from_ndarray(luma, "gray").reformat(format=deep) for luma in source]
     options = {"crf": quality, "x265-params": "log-level=none"}
-    tags = {"color_trc": 16, "color_primaries": 9, "colorspace": 9}
+    tags: dict[str, Any] = {"color_trc": 16, "color_primaries": 9, "colorspace": 9}
     clip(path, frames, codec="libx265", pix_fmt=deep, options=options, **tags)
 
 

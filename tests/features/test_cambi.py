@@ -133,11 +133,10 @@ def test_instruction_sets_agree(
     height, width = plane.shape
 
     def run(name: str) -> tuple[list[float], list[Any]]:
-        sizes = {"judged": (width, height, window), "source": (max(1, width * 2 // 3), height + 1, window)}
-        steps = visible_steps("bt1886", 0.019, 0.06, 1 << contrast)
-        drawn: dict[str, Any] = {"smooth": smooth, "halve": halve, "share": share, "heatmaps": True}
-        given = (_native.Workspace(), width, height, depth)
-        kernel = _native.Cambi(*given, **sizes, **drawn, steps=steps, instruction_set=name)
+        how: dict[str, Any] = {"smooth": smooth, "halve": halve, "share": share, "heatmaps": True}
+        how |= {"steps": visible_steps("bt1886", 0.019, 0.06, 1 << contrast), "instruction_set": name}
+        how |= {"judged": (width, height, window), "source": (max(1, width * 2 // 3), height + 1, window)}
+        kernel = _native.Cambi(_native.Workspace(), width, height, depth, **how)
         maps = [np.zeros((rows, columns), np.uint16) for columns, rows in kernel.sizes]
         return kernel.run(plane, plane, maps), maps
 

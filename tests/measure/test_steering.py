@@ -8,7 +8,7 @@ import pytest
 from acuity.measure import Measurement, Segment, Swap
 from acuity.models import Model
 from moving_pictures import equal, measuring, pair
-from steered import MODELS, AnyModel, check, model, steer, unsteered
+from steered import MODELS, AnyModel, Steps, check, model, steer, unsteered
 
 FRAMES = 9
 LABELS = {name: model(name).label for name in MODELS}
@@ -151,8 +151,8 @@ def test_to_a_collection_and_back() -> None:
 
 @pytest.mark.parametrize("threads", [1, 3])
 def test_subsampling_changes_from_the_next_frame_on(threads: int) -> None:
-    thinned = {4: lambda m: m.set_subsample(3), 11: lambda m: m.set_subsample(2)}
-    steps = {**thinned, 7: swap("neg"), 13: swap("wide average")}
+    thinned: Steps = {4: lambda m: m.set_subsample(3), 11: lambda m: m.set_subsample(2)}
+    steps: Steps = {**thinned, 7: swap("neg"), 13: swap("wide average")}
     results = steer(18, steps, "v0.6.1", threads=threads)
     assert results.frames == [0, 1, 2, 3, 6, 9, 12, 14, 16]
     assert results.steps == [(0, 1), (4, 3), (11, 2)]
@@ -169,7 +169,7 @@ def test_frames_are_predicted_once_by_the_model_that_holds(monkeypatch: pytest.M
         return predict(self, columns)
 
     monkeypatch.setattr(Model, "predict", count)
-    steps = {2: swap("v0.6.1"), 6: lambda m: m.set_subsample(2)}
+    steps: Steps = {2: swap("v0.6.1"), 6: lambda m: m.set_subsample(2)}
     steer(FRAMES, steps, "still", features=("vif", "adm", "motion"))
     assert predicted == [(LABELS["still"], 2), (LABELS["v0.6.1"], 6)]  # frames 2 to 6 and 8
 
