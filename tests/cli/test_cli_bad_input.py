@@ -23,6 +23,7 @@ BAD_FILES: list[tuple[str, bytes, bool, int, str]] = [
     ("empty.y4m", b"", False, 101, "empty.y4m"),
     ("short.yuv", moving()[:-1], True, REFUSED, "whole number of frames"),
     ("short.yuv", moving()[: -FRAME_BYTES // 2], True, REFUSED, "whole number of frames"),
+    ("other.y4m", y4m(moving(width=40, height=32), width=40, height=32), False, REFUSED, "--scale force"),
     ("short.y4m", y4m(moving())[:-100], False, REFUSED, "short.y4m"),
     *((name, TEXT, False, REFUSED, name) for name in ("notes.txt", "notes.mp4", "notes.mkv", "notes.y4m")),
 ]
@@ -78,14 +79,6 @@ def test_no_frames_in_common(score: Runner, command: str, clips: Path) -> None:
     ran = score(clips / "ref.y4m", clips / "dis.y4m", skip, "50")
     assert ran.code == 101
     assert "no frame in common" in ran.err
-
-
-def test_sizes_that_differ(score: Runner, clips: Path, tmp_path: Path) -> None:
-    other = tmp_path / "other.y4m"
-    other.write_bytes(y4m(moving(width=40, height=32), width=40, height=32))
-    ran = score(clips / "ref.y4m", other)
-    assert ran.refused
-    assert "--scale force" in ran.err
 
 
 def test_pictures_too_small(score: Runner, command: str, tmp_path: Path) -> None:

@@ -119,7 +119,7 @@ def test_arrays_stay_lent_while_the_card_may_read_them(
     cuda: FakeCuda, card: Card, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A batch that can't be started as a whole may have begun to read its pictures."""
-    launched = cuda.driver.launchKernel
+    launched = cuda.launchKernel
     told: list[int] = []
 
     def launch(*given: Any) -> None:
@@ -129,7 +129,7 @@ def test_arrays_stay_lent_while_the_card_may_read_them(
     def freed() -> None:
         told.append(sum(len(stream.queue) - stream.done for stream in cuda.streams.values()))
 
-    monkeypatch.setattr(cuda.driver, "launchKernel", launch)
+    monkeypatch.setattr(cuda, "launchKernel", launch)
     arrays = [CudaInterface(card, np.zeros((24, 32), np.uint8)) for _ in "rd"]
     with on_card(card, "motion", "psnr") as measurement:
         measurement.add(*arrays, copy=False, freed=freed)  # type: ignore[misc]
@@ -199,10 +199,9 @@ def waits_for(cuda: FakeCuda, theirs: int) -> Callable[[int], None]:
     """What a library does when it exports an array: the reader's stream waits for its own."""
 
     def order(stream: int) -> None:
-        runtime = cuda.runtime
-        event = runtime.eventCreateWithFlags(3)
-        runtime.eventRecord(event, theirs)
-        runtime.streamWaitEvent(stream, event)
+        event = cuda.eventCreateWithFlags(3)
+        cuda.eventRecord(event, theirs)
+        cuda.streamWaitEvent(stream, event)
 
     return order
 
@@ -278,8 +277,8 @@ def test_a_library_whose_stream_is_known_is_not_waited_for(
 def test_memory_of_copies_is_used_again(cuda: FakeCuda, card: Card, monkeypatch: pytest.MonkeyPatch) -> None:
     frames = random_frames(3, 32, 24, 8)
     allocated: list[int] = []
-    allocate = cuda.runtime.malloc
-    monkeypatch.setattr(cuda.runtime, "malloc", lambda size: allocated.append(size) or allocate(size))
+    allocate = cuda.malloc
+    monkeypatch.setattr(cuda, "malloc", lambda size: allocated.append(size) or allocate(size))
     with on_card(card, "psnr") as measurement:
         pair = [CudaInterface(card, picture.luma) for picture in (frames[0].ref, frames[0].dis)]
         for _ in range(100):
