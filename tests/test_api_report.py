@@ -109,10 +109,7 @@ def test_strict_is_an_error_that_has_the_report(clips: tuple[Path, Path]) -> Non
         ({"model": None}, "model=None is no model"),
         ({"ref": None}, "ref=None is no video: pass a path"),
         ({"dis": 3}, "dis=3 is no video: pass a path"),
-        (
-            {"dis": np.zeros((2, 2))},
-            r"dis=array\(\[\[0., 0.\], \[0., 0.\]\]\) is no video: .* acuity.Measurement",
-        ),
+        ({"dis": np.zeros((2, 2))}, r"dis=array\(\[\[0., 0.\], .* is no video: .* acuity.Measurement"),
     ],
 )
 def test_arguments_that_are_none_of_theirs(

@@ -130,10 +130,7 @@ def test_a_list_with_names_and_bitrates(cli: Cli, tmp_path: Path, folder: Path) 
         (["ref.y4m", "none/*.mkv"], "matches nothing"),
         (["ref.y4m", "encodes"], "has no videos"),
         (["ref.y4m", "good_1000k.mkv", "--pictures", "3"], "pass -o FILE.html too"),
-        (
-            ["ref.y4m", "good_1000k.mkv", "--pictures", "99", "-o", "x.html"],
-            "'99' should be a whole number from 0 to 32",
-        ),
+        (["ref.y4m", "x.mkv", "--pictures", "99", "-o", "x.html"], "'99' should be a whole number from 0 to"),
         (["ref.y4m", "good_1000k.mkv", "-o", "gone/out.html"], "the folder 'gone' does not exist"),
         (["ref.y4m", "good_1000k.mkv", "-o", "out.txt"], "end it with .html, .json or .csv"),
         (["ref.y4m", "good_1000k.mkv", "-o", "ref.y4m", "--format", "csv"], "would overwrite the video"),

@@ -49,11 +49,7 @@ def raising(error: BaseException) -> Callable[[], int]:
         (AcuityError("no"), 1, "vmaf: no\n"),
         (InputError("no"), 1, "vmaf: no\n"),
         (OutputError("no"), 1, "vmaf: no\n"),
-        (
-            PairingError("pass ", to_set("rate", "by-index"), " or ", to_set("hdr", "ignore"), "."),
-            1,
-            "vmaf: pass --rate by-index or --hdr ignore.\n",
-        ),
+        (PairingError("pass ", to_set("rate", "by-index"), "."), 1, "vmaf: pass --rate by-index.\n"),
         (NoFramesError("none"), 101, "vmaf: none\n"),
         (BackendError("gone"), 100, "vmaf: gone\n"),
         (FileNotFoundError(2, "No such file", "a.yuv"), 1, "vmaf: a.yuv: No such file\n"),
@@ -217,22 +213,12 @@ def test_going_on_gives_the_whole_report(killed: Killed, tmp_path: Path, options
         assert timeless(part) == timeless(whole)
 
 
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        (["--subsample", "2"], "was measured without --subsample: leave it out, or measure anew\n"),
-        (["-m", "vmaf_v0.6.1neg"], "was measured without --model: leave it out, or measure anew\n"),
-        (["--skip-ref", "1"], "was measured without --skip-ref: leave it out, or measure anew\n"),
-    ],
-)
-def test_refusals_in_the_commands_own_words(
-    killed: Killed, tmp_path: Path, options: list[str], said: str
-) -> None:
+def test_refusals_in_the_commands_own_words(killed: Killed, tmp_path: Path) -> None:
     part = tmp_path / "part.json"
     killed("acuity", "-o", str(part))
-    ran = killed("acuity", "--resume", str(part), *options, after=None)
+    ran = killed("acuity", "--resume", str(part), "-m", "vmaf_v0.6.1neg", after=None)
     assert (ran.code, ran.out) == (1, "")
-    assert ran.err.endswith(said)
+    assert ran.err.endswith("was measured without --model: leave it out, or measure anew\n")
     killed("acuity", "--metrics", "psnr", "--metrics", "ssim", "-o", str(part))
     ran = killed("acuity", "--resume", str(part), after=None)
     assert "was measured with --metrics psnr,ssim: pass that, or measure anew\n" in ran.err

@@ -203,10 +203,7 @@ def test_what_is_finished_is_replaced_only_on_request(
         (("compare", "{clip}", "--target-vmafs", "95,x"), "give numbers with --target-vmafs"),
         (("ladder", "{clip}", "--resolutions", "big", "--target-vmafs", "90"), "'big' is no size"),
         (("tune-per-shot", "{clip}", "--scene-threshold", "2"), "'2' should be a number from 0 to 1"),
-        (
-            ("tune-per-shot", "{clip}", "--sample", "2"),
-            "every shot is probed, and all of it: leave out --sample",
-        ),
+        (("tune-per-shot", "{clip}", "--sample", "2"), "every shot is probed, and all of it: leave out"),
     ],
 )
 def test_bad_input_is_one_sentence(
