@@ -30,6 +30,12 @@ def clips(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
+def pair(clips: Path) -> list[str]:
+    """Options of `vmaf`."""
+    return ["-r", str(clips / "ref.y4m"), "-d", str(clips / "dis.y4m")]
+
+
+@pytest.fixture
 def cli(capsys: pytest.CaptureFixture[str]) -> Cli:
     return Cli(capsys)
 

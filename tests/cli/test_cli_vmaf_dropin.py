@@ -17,11 +17,6 @@ from misaligned_clips import encode_luma, frames_of
 ENCODED = ":cambi.enc_width=576:cambi.enc_height=324:cambi.enc_bitdepth=8"
 
 
-@pytest.fixture
-def pair(clips: Path) -> list[str]:
-    return ["-r", str(clips / "ref.y4m"), "-d", str(clips / "dis.y4m")]
-
-
 def columns(path: Path) -> list[str]:
     return path.read_text().splitlines()[0].split(",")[1:-1]
 

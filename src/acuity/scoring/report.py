@@ -164,23 +164,22 @@ class ScoreReport:
         from acuity.report import format_of, write_report
 
         format = format or format_of(path)
-        extra = self._entries(format, command, spell, pictures, no_pictures)
+        extra = self._entries(format, spell, command, pictures=pictures, no_pictures=no_pictures)
         write_report(self.results, path, format, precision, extra=extra)
 
     def _entries(
         self,
         format: str,
-        command: str | None = None,
         spell: Callable[[Remedy], str] = Remedy.plain,
-        pictures: Sequence[PagePicture] = (),
-        no_pictures: str | None = None,
+        command: str | None = None,
+        **page: Any,
     ) -> dict[str, Any]:
         from acuity.report import SHOWN
 
         said = {} if command is None else {"command": command}
         extra = {"acuity": {**self.about(spell), **said, **self.resumption()}, **self.tiny_marks()}
         if format in SHOWN:
-            extra |= {**self.page_entries(), "pictures": pictures, "no_pictures": no_pictures}
+            extra |= {**self.page_entries(), "pictures": (), **page}
         return extra
 
     def page_entries(self) -> dict[str, Any]:
