@@ -190,10 +190,11 @@ class Ssimulacra2(Extractor):
         red, blue = WEIGHTS[reading.matrix]
         by_v, by_u = 2 * (1 - red) / chroma, 2 * (1 - blue) / chroma
         green = 1 - red - blue
+        values = np.linspace(0.0, 1.0, _native.SSIMULACRA2_CURVE + 1)
         return Colour(
             black,
             [1 / luma, by_v, -by_u * blue / green, -by_v * red / green, by_u],
-            _curve(reading.transfer),
+            _CURVES[reading.transfer](values).astype(np.float32),
             _mix(reading.primaries, _PEAKS.get(reading.transfer)),
         )
 
@@ -219,11 +220,6 @@ def _levels(depth: int, limited: bool) -> tuple[int, int, int]:
     scale = 1 << (depth - 8)
     peak = (1 << depth) - 1
     return (16 * scale, 219 * scale, 224 * scale) if limited else (0, peak, peak)
-
-
-def _curve(transfer: str) -> NDArray[np.float32]:
-    values = np.linspace(0.0, 1.0, _native.SSIMULACRA2_CURVE + 1)
-    return _CURVES[transfer](values).astype(np.float32)
 
 
 def _mix(primaries: str | None, peak: float | None) -> NDArray[np.float32]:

@@ -61,17 +61,15 @@ def load_model(spec: ModelSpec | str, ignored: list[str] | None = None) -> Model
         spec = replace(spec, overrides=merged)
     document = read_document(path)
     unused: list[str] | None = None if ignored is None else []
-    model = _build(document, _Request(spec, path, unused))
+    request = _Request(spec, path, unused)
+    alone = "model_dict" in document.values
+    model: Model | ModelCollection = (
+        _build_model(document, request, spec.name) if alone else _build_collection(document, request)
+    )
     if ignored is not None and unused:
         ignored += dict.fromkeys(unused)
         changes = [change for change in changes if change.partition("=")[0] not in unused]
     return replace(model, options=":".join(changes)) if changes else model
-
-
-def _build(document: Section, request: _Request) -> Model | ModelCollection:
-    if "model_dict" in document.values:
-        return _build_model(document, request, request.spec.name)
-    return _build_collection(document, request)
 
 
 def _build_collection(document: Section, request: _Request) -> ModelCollection:
