@@ -186,16 +186,12 @@ def chessboards(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
     return str(paths[0]), str(paths[1])
 
 
-def ask_vmaf(cli: Cli, chessboards: tuple[str, str], format: str, out: Path) -> Ran:
-    ref, dis = chessboards
-    line = ["-r", ref, "-d", dis, "-n", "--feature", "float_ms_ssim", "-q", f"--{format}", "-o", str(out)]
-    return cli.vmaf(*line)
-
-
 def test_a_feature_that_is_no_number_is_null_as_in_libvmaf(
     cli: Cli, chessboards: tuple[str, str], tmp_path: Path
 ) -> None:
-    ran = ask_vmaf(cli, chessboards, "json", tmp_path / "out")
+    ref, dis = chessboards
+    asked = ["-n", "--feature", "float_ms_ssim", "-q", "--json", "-o", str(tmp_path / "out")]
+    ran = cli.vmaf("-r", ref, "-d", dis, *asked)
     assert ran.code == 0
     document = json.loads((tmp_path / "out").read_text())
     assert [frame["metrics"] for frame in document["frames"]] == [{"float_ms_ssim": None}] * 2

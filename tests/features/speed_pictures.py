@@ -30,33 +30,16 @@ def tiles(x: Plane, y: Plane, seed: int) -> Plane:
     return (scrambled(x // 20, y // 20, seed // 2) * 3 + scrambled(x, y, seed)) // 4
 
 
-def gradient(x: Plane, y: Plane, seed: int) -> Plane:
-    return (x * 90 + y * 70 + seed * 50) % 65536
-
-
-def checkerboard(x: Plane, y: Plane, seed: int) -> Plane:
-    return (x + y + seed) % 2 * 65535
-
-
-def black_or_white(x: Plane, y: Plane, seed: int) -> Plane:
-    return 0 * x + seed % 2 * 65535
-
-
-def identical(x: Plane, y: Plane, seed: int) -> Plane:
-    return tiles(x, y, seed // 2 * 2)
-
-
-def one_flat_chroma_plane(x: Plane, y: Plane, seed: int) -> Plane:
-    return tiles(x, y, seed) if seed // 2 % 3 != 1 else 0 * x + 30000
-
-
-def one_flat_picture(x: Plane, y: Plane, seed: int) -> Plane:
-    return tiles(x, y, seed) if seed % 2 else 0 * x + 30000
-
-
-_ALL = (scrambled, tiles, gradient, checkerboard, black_or_white)
-_FLAT = (identical, one_flat_chroma_plane, one_flat_picture)
-PATTERNS: Final[dict[str, Pattern]] = {drawn.__name__: drawn for drawn in (*_ALL, *_FLAT)}
+PATTERNS: Final[dict[str, Pattern]] = {
+    "scrambled": scrambled,
+    "tiles": tiles,
+    "gradient": lambda x, y, seed: (x * 90 + y * 70 + seed * 50) % 65536,
+    "checkerboard": lambda x, y, seed: (x + y + seed) % 2 * 65535,
+    "black_or_white": lambda x, y, seed: 0 * x + seed % 2 * 65535,
+    "identical": lambda x, y, seed: tiles(x, y, seed // 2 * 2),
+    "one_flat_chroma_plane": lambda x, y, seed: tiles(x, y, seed) if seed // 2 % 3 != 1 else 0 * x + 30000,
+    "one_flat_picture": lambda x, y, seed: tiles(x, y, seed) if seed % 2 else 0 * x + 30000,
+}
 
 
 def picture(

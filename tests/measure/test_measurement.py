@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from acuity.errors import FeatureError, NoFramesError, NotReady
-from acuity.measure import Measurement
 from moving_pictures import HEIGHT, WIDTH, equal, measure, measuring, pair
 
 V061 = "vmaf_v0.6.1"
@@ -50,7 +49,9 @@ def test_scores_are_known_as_soon_as_their_inputs_are() -> None:
             measurement.add(*pair(index))
         with pytest.raises(NotReady, match="frame 3 has no vmaf yet: feed more frames or flush"):
             measurement.score_at(3)
-        wait_for_frames(measurement, 4)
+        assert measurement._scheduler is not None
+        measurement._scheduler.drain()
+        assert measurement.snapshot().frames_done == 4
         early = [measurement.score_at(index) for index in range(3)]
         assert measurement.feature_at(2, "integer_motion2") >= 0
         with pytest.raises(NotReady):
@@ -61,13 +62,6 @@ def test_scores_are_known_as_soon_as_their_inputs_are() -> None:
         np.testing.assert_array_equal(measurement.results().columns["vmaf"], [*early, last])
         with pytest.raises(NotReady, match="frame 4 has no vmaf: 4 frames were measured"):
             measurement.score_at(4)
-
-
-def wait_for_frames(measurement: Measurement, count: int) -> None:
-    scheduler = measurement._scheduler
-    assert scheduler is not None
-    scheduler.drain()
-    assert measurement.snapshot().frames_done == count
 
 
 def test_subsampling_skips_frames_but_sees_all_motion() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from acuity.devices.cpu import CpuDevice
@@ -16,15 +17,8 @@ from moving_pictures import measuring
 Export = Callable[..., OnCard]
 
 
-def old_dlpack(*given: Any, **settings: Any) -> Dlpack:
-    return Dlpack(*given, versioned=False, **settings)
-
-
-def old_interface(*given: Any, **settings: Any) -> CudaInterface:
-    return CudaInterface(*given, version=2, **settings)
-
-
-EXPORTS: list[Export] = [Dlpack, old_dlpack, CudaInterface, old_interface]
+_OLD = partial(Dlpack, versioned=False), partial(CudaInterface, version=2)
+EXPORTS: list[Export] = [Dlpack, CudaInterface, *_OLD]
 
 
 def columns(measurement: Measurement) -> dict[str, list[float]]:
