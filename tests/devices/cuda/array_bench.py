@@ -6,8 +6,11 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import pytest
+
 from acuity.devices.cpu import CpuDevice
 from acuity.devices.cuda.backend import CudaDevice
+from acuity.devices.cuda.hardware.card import CardStream
 from acuity.features.extractor import Frame
 from acuity.measure import Measurement
 from acuity.video.picture import Picture
@@ -48,3 +51,16 @@ def on_card(card: Any, *features: str) -> Measurement:
 
 def planes_of(export: Export, card: Any, picture: Picture, **settings: Any) -> tuple[Any, ...]:
     return tuple(export(card, plane, **settings) for plane in picture.planes)
+
+
+def counted(monkeypatch: pytest.MonkeyPatch, name: str, rows_of: Callable[..., int]) -> list[int]:
+    """The rows that each use of this method of streams moves from now on."""
+    moved: list[int] = []
+    done = getattr(CardStream, name)
+
+    def move(stream: CardStream, *given: Any) -> None:
+        moved.append(rows_of(*given))
+        done(stream, *given)
+
+    monkeypatch.setattr(CardStream, name, move)
+    return moved

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from acuity.devices.cuda.hardware.card import Card, CardStream
+from acuity.devices.cuda.hardware.card import Card
 from acuity.errors import BackendError, CardLost, CardMemoryError
-from array_bench import EXPORTS, Export, columns, on_card, on_cpu, planes_of
+from array_bench import EXPORTS, Export, columns, counted, on_card, on_cpu, planes_of
 from emulated_card import needs_compiler
 from exporters import CudaInterface, Dlpack, OnCard
 from fake_cuda import FakeCuda, emulated_card
@@ -54,40 +54,23 @@ def test_luma_alone_and_one_picture_in_the_machines_memory() -> None:
 
 def test_nothing_is_uploaded_or_copied_that_lies_on_the_card(monkeypatch: pytest.MonkeyPatch) -> None:
     card, frames = emulated_card(), random_frames(70, 32, 48, 8)
-    moved: list[tuple[str, int]] = []
-
-    def counted(name: str, rows_of: Callable[..., int]) -> None:
-        done = getattr(CardStream, name)
-
-        def move(stream: CardStream, *given: Any) -> None:
-            moved.append((name, rows_of(*given)))
-            done(stream, *given)
-
-        monkeypatch.setattr(CardStream, name, move)
-
-    counted("upload", lambda address, pitch, rows: rows.shape[0])
-    counted("copy", lambda address, pitch, plane: plane.shape[0])
+    uploaded = counted(monkeypatch, "upload", lambda address, pitch, rows: rows.shape[0])
+    copied = counted(monkeypatch, "copy", lambda address, pitch, plane: plane.shape[0])
     arrays = [(Dlpack(card, frame.ref.luma), Dlpack(card, frame.dis.luma)) for frame in frames]
     for copy in (False, True):
-        moved.clear()
+        uploaded.clear()
+        copied.clear()
         with on_card(card, "motion=motion_five_frame_window=true") as measurement:
             for ref, dis in arrays:
                 measurement.add(ref, dis, copy=copy)
             measurement.flush()
-        assert moved.count(("upload", 48)) == 0
-        assert moved.count(("copy", 48)) == (140 if copy else 0)
+        assert uploaded.count(48) == 0
+        assert copied.count(48) == (140 if copy else 0)
 
 
 def test_what_the_cpu_computes_is_downloaded_once(monkeypatch: pytest.MonkeyPatch) -> None:
     card, frames = emulated_card(), random_frames(6, 40, 36, 8, layout="420")
-    downloads: list[int] = []
-    download = CardStream.download
-
-    def counted(stream: CardStream, into: Any, *place: Any) -> None:
-        downloads.append(into.shape[0] if into.ndim == 2 else 0)
-        download(stream, into, *place)
-
-    monkeypatch.setattr(CardStream, "download", counted)
+    downloads = counted(monkeypatch, "download", lambda into, *_: into.shape[0] if into.ndim == 2 else 0)
     features = "float_moment", "float_psnr", "float_motion", "psnr"
     with on_card(card, *features) as measurement:
         for frame in frames:
