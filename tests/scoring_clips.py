@@ -57,6 +57,19 @@ def container(
     return video_clips.clip(path, shown, codec=codec, pix_fmt="yuv420p", rate=rate)
 
 
+def run_until(request: Any, stop: int | None = None) -> Any:
+    """The report of a request; it is interrupted when `stop` frames were fed."""
+    from acuity.scoring.run import run_request
+
+    measurements: list[Any] = []
+
+    def progress(*_: object) -> None:
+        if measurements[0].frames == stop:
+            measurements[0].interrupt()
+
+    return run_request(request, progress=progress, watch=measurements.append)
+
+
 HELP = """\
 Usage: vmaf [options]
  --reference/-r $path:        path to reference

@@ -18,12 +18,11 @@ from acuity.errors import (
     NoFramesError,
     ResumeError,
 )
-from acuity.measure import Measurement
 from acuity.scoring.request import Request
 from acuity.scoring.run import run_request
 from acuity.scoring.video_score import score_video
 from misaligned_clips import encode_luma, frames_of
-from scoring_clips import y4m
+from scoring_clips import run_until, y4m
 from tiny_clip_models import full_reference, no_reference
 from tiny_graphs import ConvNet, Regressor
 
@@ -186,23 +185,13 @@ def test_a_model_that_is_none(room: Path) -> None:
         acuity.score(*pair(room), model=f"path={room / 'nr.onnx'}")
 
 
-def interrupted(request: Request, after: int) -> acuity.ScoreReport:
-    measurements: list[Measurement] = []
-
-    def progress(*_: object) -> None:
-        if measurements[0].frames == after:
-            measurements[0].interrupt()
-
-    return run_request(request, progress=progress, watch=measurements.append)
-
-
 @pytest.mark.parametrize("reference", [True, False])
 def test_going_on_after_an_interruption(room: Path, tmp_path: Path, reference: bool) -> None:
     model = no_reference(tmp_path / "mine.onnx")
     asked: dict[str, Any] = {"tiny_model": str(model), "no_reference": not reference}
     videos = pair(room)[0] if reference else None, pair(room)[1]
     request = Request(*videos, **asked)
-    partial, report = tmp_path / "part.json", interrupted(request, 3)
+    partial, report = tmp_path / "part.json", run_until(request, 3)
     assert report.partial is not None
     report.write(partial)
     options = {**asked, "resume": partial}
