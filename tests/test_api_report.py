@@ -161,7 +161,7 @@ def test_advice_can_be_followed_literally(clips: tuple[Path, Path]) -> None:
     """The remedy that an error names is valid Python, and settles it."""
 
     def small() -> acuity.VideoReader:
-        return acuity.open_video(clips[1], **{**RAW, "width": WIDTH // 2})
+        return acuity.open_video(clips[1], **{**RAW, "height": HEIGHT // 2})
 
     with pytest.raises(acuity.PairingError) as raised:
         acuity.score(clips[0], small(), align="off", **RAW)
