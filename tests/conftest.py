@@ -15,17 +15,9 @@ from acuity.jobs.tasks import WARM
 pytest_plugins = ["prepared_workers", "shared_fixtures"]
 
 prepared_programs.PRELOADED += [
-    "acuity.cli.score",
-    "acuity.cli.serve",
-    "acuity.cli.vmaf",
-    "acuity.agents.embedded.server",
-    "acuity.agents.standalone.method_worker",
-    "acuity.jobs.worker.main",
-    "acuity.agents.tools.video_probe",
-    "acuity.api",
-    "acuity.frames.worst",
-    "acuity.tune.encoders.process",
-    *WARM,
+    *("acuity.cli.score", "acuity.cli.serve", "acuity.cli.vmaf", "acuity.agents.embedded.server"),
+    *("acuity.agents.standalone.method_worker", "acuity.jobs.worker.main", "acuity.agents.tools.video_probe"),
+    *("acuity.api", "acuity.frames.worst", "acuity.tune.encoders.process", *WARM),
 ]
 
 os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # tests that import ONNX Runtime themselves are offline too

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from acuity.measure import Measurement, Results
+from acuity.models import Model, ModelCollection
 from acuity.video.picture import Picture, PixelFormat
 
 WIDTH, HEIGHT = 70, 52
@@ -32,14 +34,22 @@ def pair(index: int, depth: int = 8) -> tuple[Picture, Picture]:
     )
 
 
-def measure(frames: int, *models: str, features: tuple[str, ...] = (), **options: Any) -> Results:
-    with Measurement(**options) as measurement:
-        for model in models:
-            measurement.add_model(model)
-        for feature in features:
-            measurement.add_feature(feature)
-        for index in range(frames):
-            assert measurement.add(*pair(index)) == index
+def measuring(
+    *models: str | Model | ModelCollection, features: Iterable[str] = (), frames: int = 0, **options: Any
+) -> Measurement:
+    """A measurement of these that was fed so many frames."""
+    measurement = Measurement(**options)
+    for model in models:
+        measurement.add_model(model)
+    for feature in features:
+        measurement.add_feature(feature)
+    for index in range(frames):
+        assert measurement.add(*pair(index)) == index
+    return measurement
+
+
+def measure(frames: int, *models: str, features: Iterable[str] = (), **options: Any) -> Results:
+    with measuring(*models, features=features, frames=frames, **options) as measurement:
         measurement.flush()
         return measurement.results()
 

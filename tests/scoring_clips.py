@@ -45,20 +45,29 @@ def container(
     """The same in a container; `half` has every second row and column, less one to keep the size even."""
     import av
 
+    import video_clips
+
     columns, lines = (slice(0, 68, 2), slice(0, 52, 2)) if half else (slice(None), slice(None))
-    height, width = luma(0)[lines, columns].shape
-    with av.open(str(path), "w") as out:
-        stream = out.add_stream(codec, rate=rate)
-        assert isinstance(stream, av.VideoStream)
-        stream.width, stream.height, stream.pix_fmt = width, height, "yuv420p"
-        for index in range(frames):
-            rows = luma(index, worse=worse)[lines, columns]
-            grey = np.full((rows.shape[0] // 2, rows.shape[1]), 128, np.uint8)
-            # from_ndarray wants the three planes below each other, as wide as luma.
-            frame = av.VideoFrame.from_ndarray(np.vstack([rows, grey]).astype(np.uint8), format="yuv420p")
-            out.mux(stream.encode(frame))
-        out.mux(stream.encode(None))
-    return path
+    shown = []
+    for index in range(frames):
+        rows = luma(index, worse=worse)[lines, columns]
+        grey = np.full((rows.shape[0] // 2, rows.shape[1]), 128, np.uint8)
+        # from_ndarray wants the three planes below each other, as wide as luma.
+        shown.append(av.VideoFrame.from_ndarray(np.vstack([rows, grey]).astype(np.uint8), format="yuv420p"))
+    return video_clips.clip(path, shown, codec=codec, pix_fmt="yuv420p", rate=rate)
+
+
+def run_until(request: Any, stop: int | None = None) -> Any:
+    """The report of a request; it is interrupted when `stop` frames were fed."""
+    from acuity.scoring.run import run_request
+
+    measurements: list[Any] = []
+
+    def progress(*_: object) -> None:
+        if measurements[0].frames == stop:
+            measurements[0].interrupt()
+
+    return run_request(request, progress=progress, watch=measurements.append)
 
 
 HELP = """\

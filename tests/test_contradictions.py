@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -41,121 +41,88 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
-# The two videos, the settings of the request, what is said, and the settings that would settle it.
-CASES: dict[str, tuple[str, str, dict[str, Any], str, list[tuple[str, str]]]] = {
-    "an offset longer than the clip": (
-        "ref.mkv",
-        "dis.mp4",
-        {"skip_ref": 1000},
-        "have no frame in common after skipping 1000 and 0 frames: skip fewer",
-        [],
+class Case(NamedTuple):
+    """A request that makes no sense."""
+
+    settings: dict[str, Any]
+    said: str
+    remedies: tuple[tuple[str, str], ...] = (("align", "off"),)  # the settings that would settle it
+    ref: str = "ref.mkv"
+    dis: str = "dis.mp4"
+
+
+REFUSE, AUTO = {"align": "refuse"}, {"align": "auto"}
+CASES = {
+    "an offset longer than the clip": Case(
+        {"skip_ref": 1000}, "have no frame in common after skipping 1000 and 0 frames: skip fewer", ()
     ),
-    "an offset longer than the clip, with auto": (
-        "ref.mkv",
-        "dis.mp4",
-        {"skip_dis": 1000, "align": "auto"},
-        "have no frame in common after skipping 0 and 1000 frames: skip fewer",
-        [],
+    "an offset longer than the clip, with auto": Case(
+        {"skip_dis": 1000, **AUTO}, "have no frame in common after skipping 0 and 1000 frames: skip fewer", ()
     ),
-    "a reference of one colour": (
-        "flat.mkv",
-        "dis.mp4",
-        {"align": "refuse"},
-        "dis.mp4' shows other content than '.*flat.mkv' from frame 0 on",
-        [("align", "off")],
+    "a reference of one colour": Case(
+        REFUSE, "dis.mp4' shows other content than '.*flat.mkv' from frame 0 on", ref="flat.mkv"
     ),
-    "two videos of one colour": (
-        "flat.mkv",
-        "flat.mp4",
-        {"align": "auto"},
+    "two videos of one colour": Case(
+        AUTO,
         "flat.mkv' shows next to nothing, so its frames cannot be aligned",
-        [("align", "off")],
+        ref="flat.mkv",
+        dis="flat.mp4",
     ),
-    "two unrelated films": (
-        "ref.mkv",
-        "unrelated.mp4",
-        {"align": "refuse"},
-        "unrelated.mp4' shows other content than '.*ref.mkv' from frame 0 on",
-        [("align", "off")],
+    "two unrelated films": Case(
+        REFUSE, "unrelated.mp4' shows other content than '.*ref.mkv' from frame 0 on", dis="unrelated.mp4"
     ),
-    "two unrelated films, with auto": (
-        "ref.mkv",
-        "unrelated.mp4",
-        {"align": "auto"},
+    "two unrelated films, with auto": Case(
+        AUTO,
         "shows other content than .*, which cannot be put right by leaving out frames",
-        [("align", "off")],
+        dis="unrelated.mp4",
     ),
-    "the frames backwards": (
-        "ref.mkv",
-        "backwards.mp4",
-        {"align": "refuse"},
+    "the frames backwards": Case(
+        REFUSE,
         "backwards.mp4' shows the frames of '.*ref.mkv' backwards .frame n matches frame 39 - n.",
-        [("align", "off")],
+        dis="backwards.mp4",
     ),
-    "every frame twice": (
-        "ref.mkv",
-        "twice.mp4",
-        {"align": "refuse"},
-        "twice.mp4' shows every frame of '.*ref.mkv' twice",
-        [("align", "off")],
-    ),
-    "backwards, with auto": (
-        "ref.mkv",
-        "backwards.mp4",
-        {"align": "auto"},
-        "backwards.mp4' ",
-        [("align", "off")],
-    ),
-    "nothing to align": (
-        "one.mkv",
-        "one.mp4",
-        {"align": "auto"},
+    "every frame twice": Case(REFUSE, "twice.mp4' shows every frame of '.*ref.mkv' twice", dis="twice.mp4"),
+    "backwards, with auto": Case(AUTO, "backwards.mp4' ", dis="backwards.mp4"),
+    "nothing to align": Case(
+        AUTO,
         "only one frame of '.*one.mp4' is compared with one of '.*one.mkv', so there is nothing to align",
-        [("align", "off")],
+        ref="one.mkv",
+        dis="one.mp4",
     ),
-    "two rules for pairing": (
-        "ref.mkv",
-        "dis.mp4",
-        {"align": "auto", "rate": "by-index"},
+    "two rules for pairing": Case(
+        {**AUTO, "rate": "by-index"},
         "compares frame n with frame n, and .* does not: pass one of them",
-        [("align", "auto"), ("rate", "by-index")],
+        (("align", "auto"), ("rate", "by-index")),
     ),
-    "scaling and no scaling": (
-        "ref.mkv",
-        "dis.mp4",
+    "scaling and no scaling": Case(
         {"display": "1080p", "scale": "never"},
         "scales nothing, and .* scales both videos",
-        [("display", "native"), ("scale", "auto")],
+        (("display", "native"), ("scale", "auto")),
     ),
-    "a crop beyond the picture": (
-        "ref.mkv",
-        "dis.mp4",
+    "a crop beyond the picture": Case(
         {"crop": "320:200:0:0"},
         "reaches beyond the 320x180 of '.*ref.mkv': choose a smaller part",
-        [("crop", "320:200:0:0")],
+        (("crop", "320:200:0:0"),),
     ),
-    "a crop that is none": (
-        "ref.mkv",
-        "dis.mp4",
+    "a crop that is none": Case(
         {"crop": "all"},
         "is no part of a picture: write auto, or WIDTH:HEIGHT:LEFT:TOP in pixels",
-        [("crop", "all")],
+        (("crop", "all"),),
     ),
 }
 
 
 def check(said: str, name: str, spell: Callable[..., str]) -> None:
     """One sentence, with the remedies spelled as this way in does."""
-    _, _, _, words, remedies = CASES[name]
-    assert re.search(words, said), said
+    assert re.search(CASES[name].said, said), said
     assert "\n" not in said.strip()
-    for setting, value in remedies:
+    for setting, value in CASES[name].remedies:
         assert spell(to_set(setting, value)) in said
 
 
 def line(front: Front, name: str) -> list[str]:
-    settings = CASES[name][2]
-    return [word for key, value in settings.items() for word in (f"--{front.name(key)}", str(value))]
+    settings = CASES[name].settings.items()
+    return [word for key, value in settings for word in (f"--{front.name(key)}", str(value))]
 
 
 # One for each set of remedies: how they are spelled is what differs between the ways in.
@@ -171,19 +138,19 @@ SPELLED = [
 
 @pytest.mark.parametrize("name", SPELLED)
 def test_acuity_score(name: str, folder: Path, capsys: Capture) -> None:
-    ref, dis, settings, *_ = CASES[name]
-    code = acuity_command(["score", str(folder / ref), str(folder / dis), *line(ACUITY, name)])
+    case = CASES[name]
+    code = acuity_command(["score", str(folder / case.ref), str(folder / case.dis), *line(ACUITY, name)])
     printed = capsys.readouterr()
-    assert (code, printed.out) == (101 if 1000 in settings.values() else 1, "")
+    assert (code, printed.out) == (1 if case.remedies else 101, "")
     sentences = [text for text in printed.err.splitlines() if not text.startswith("  ")]
     assert len(sentences) == 1
     check(sentences[0], name, ACUITY.spell)
 
 
-@pytest.mark.parametrize("name", [name for name in SPELLED if set(CASES[name][2]) <= {*VMAF.settings}])
+@pytest.mark.parametrize("name", [name for name in SPELLED if set(CASES[name].settings) <= {*VMAF.settings}])
 def test_vmaf(name: str, folder: Path, capsys: Capture) -> None:
-    ref, dis, *_ = CASES[name]
-    code = vmaf_command(["-r", str(folder / ref), "-d", str(folder / dis), *line(VMAF, name)])
+    case = CASES[name]
+    code = vmaf_command(["-r", str(folder / case.ref), "-d", str(folder / case.dis), *line(VMAF, name)])
     printed = capsys.readouterr()
     assert (code in (101, 255), printed.out) == (True, "")
     check(printed.err.splitlines()[-1], name, VMAF.spell)
@@ -191,17 +158,17 @@ def test_vmaf(name: str, folder: Path, capsys: Capture) -> None:
 
 @pytest.mark.parametrize("name", CASES)
 def test_python(name: str, folder: Path) -> None:
-    ref, dis, settings, *_ = CASES[name]
+    case = CASES[name]
     with pytest.raises(AcuityError) as caught:
-        acuity.score(folder / ref, folder / dis, **settings)
+        acuity.score(folder / case.ref, folder / case.dis, **case.settings)
     check(str(caught.value), name, str)
 
 
 def test_the_tool_for_encoded_files(folder: Path) -> None:
     for name in SPELLED:
-        ref, dis, settings, *_ = CASES[name]
-        paths = {"reference_encoded": str(folder / ref), "distorted_encoded": str(folder / dis)}
-        given = {ENCODED.name(setting): value for setting, value in settings.items()}
+        case = CASES[name]
+        paths = {"reference_encoded": str(folder / case.ref), "distorted_encoded": str(folder / case.dis)}
+        given = {ENCODED.name(setting): value for setting, value in case.settings.items()}
         found = ask_once(folder, "vmaf_score_encoded", **paths, **given)
         check(found["error"], name, ENCODED.spell)
 

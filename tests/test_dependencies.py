@@ -9,7 +9,7 @@ import re
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.metadata import distribution, packages_distributions
 from pathlib import Path
 
@@ -28,7 +28,6 @@ EXTRAS: dict[str, list[str]] = PROJECT["optional-dependencies"]
 OPTIONAL: list[str] = [
     entry for extra in ("pandas", "yaml", "tiny", "verify", "eval", "vlm", "cuda") for entry in EXTRAS[extra]
 ]
-LONGWIRE = ROOT / "runtime" / "src" / "longwire"
 _LONGWIRE = tomllib.loads((ROOT / "runtime" / "pyproject.toml").read_text())["project"]
 RUNTIME = [
     *_LONGWIRE["dependencies"],
@@ -73,7 +72,7 @@ def _imported(paths: Iterable[Path]) -> Iterator[tuple[str, Path]]:
 
 @functools.cache
 def _helpers() -> set[str]:
-    return {path.stem for folder in FOLDERS for path in (ROOT / folder).rglob("*.py")}
+    return {path.stem for path in _files(*FOLDERS)}
 
 
 @functools.cache
@@ -91,23 +90,25 @@ def _undeclared(paths: Iterable[Path], requirements: Iterable[str]) -> set[tuple
     }
 
 
-def test_the_engine_imports_what_a_plain_install_brings() -> None:
-    servers = {SOURCE / "agents", SOURCE / "jobs"}
-    rooms = [path for path in SOURCE.rglob("*.py") if not servers & {*path.parents}]
-    assert _undeclared(rooms, [*ENGINE, *OPTIONAL]) == set()
+@functools.cache
+def _files(*folders: str) -> list[Path]:
+    return [path for folder in folders for path in (ROOT / folder).rglob("*.py")]
 
 
-def test_the_servers_import_what_their_extras_bring() -> None:
-    assert _undeclared(SOURCE.rglob("*.py"), SERVER) == set()
-
-
-def test_the_runtime_imports_what_it_brings() -> None:
-    assert _undeclared(LONGWIRE.rglob("*.py"), RUNTIME) == set()
-
-
-def test_tests_and_benchmarks_import_what_dev_brings() -> None:
-    paths = [path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py")]
-    assert _undeclared(paths, [*SERVER, *EXTRAS["dev"]]) == set()
+@pytest.mark.parametrize(
+    ("folders", "left_out", "requirements"),
+    [
+        (["src/acuity"], ["agents", "jobs"], [*ENGINE, *OPTIONAL]),  # what a plain install brings
+        (["src/acuity"], [], SERVER),
+        (["runtime/src/longwire"], [], RUNTIME),
+        (FOLDERS, [], [*SERVER, *EXTRAS["dev"]]),
+    ],
+)
+def test_what_is_imported_is_declared(
+    folders: Sequence[str], left_out: list[str], requirements: list[str]
+) -> None:
+    servers = {SOURCE / room for room in left_out}
+    assert _undeclared([p for p in _files(*folders) if not servers & {*p.parents}], requirements) == set()
 
 
 def test_what_is_imported_has_a_lower_and_an_upper_bound() -> None:
@@ -119,7 +120,7 @@ def test_what_is_imported_has_a_lower_and_an_upper_bound() -> None:
 
 def test_what_is_declared_is_imported() -> None:
     known = _distributions()
-    paths = [*SOURCE.rglob("*.py"), *LONGWIRE.rglob("*.py")]
+    paths = _files("src/acuity", "runtime/src/longwire")
     used = {_normal(name) for package, _ in _imported(paths) for name in known.get(package, [])}
     assert _declared(SERVER).keys() - used - DATA == OWN
 
@@ -148,8 +149,7 @@ def packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the package and what pyproject.toml says it needs, and nothing else."""
     folder = tmp_path_factory.mktemp("packages")
     (folder / "acuity").symlink_to(Path(acuity.__file__).parent)
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    for requirement in project["dependencies"]:
+    for requirement in ENGINE:
         found = distribution(re.split(r"[<>=!~ ]", requirement)[0])
         for top in {file.parts[0] for file in found.files or () if not file.parts[0].startswith("..")}:
             (folder / top).symlink_to(str(found.locate_file(top)))

@@ -7,15 +7,17 @@ import shlex
 import shutil
 import subprocess
 import sys
-from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import av
 import numpy as np
 import pytest
 
+from acuity.png import rgb_png
 from misaligned_clips import HEIGHT, WIDTH, encode_luma, frames_of
 from prepared_programs import starter
+from video_clips import clip
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text()
@@ -71,32 +73,21 @@ def _letterbox(made: Path, source: list[np.ndarray]) -> None:
         bars[20:-20] = luma[20:-20]
         dark.append(bars)
     encode_luma(made / "letterboxed.mp4", dark, crf="1")
-    with av.open(str(made / "cropped.mp4"), "w") as out:
-        stream = out.add_stream("libx264", rate=25, options={"crf": "30"})
-        stream.width, stream.height, stream.pix_fmt = WIDTH, HEIGHT - 40, "yuv420p"
-        for luma in source:
-            out.mux(stream.encode(av.VideoFrame.from_ndarray(np.ascontiguousarray(luma[20:-20]), "gray")))
-        out.mux(stream.encode())
+    inner = [av.VideoFrame.from_ndarray(np.ascontiguousarray(luma[20:-20]), "gray") for luma in source]
+    clip(made / "cropped.mp4", inner, codec="libx264", pix_fmt="yuv420p", options={"crf": "30"})
 
 
 def _hdr(path: Path, source: list[np.ndarray], quality: str) -> None:
-    with av.open(str(path), "w") as out:
-        stream = out.add_stream("libx265", rate=25, options={"crf": quality, "x265-params": "log-level=none"})
-        stream.width, stream.height, stream.pix_fmt = WIDTH, HEIGHT, "yuv420p10le"
-        context = stream.codec_context
-        context.color_trc, context.color_primaries, context.colorspace = 16, 9, 9
-        for luma in source:
-            out.mux(stream.encode(av.VideoFrame.from_ndarray(luma, "gray").reformat(format="yuv420p10le")))
-        out.mux(stream.encode())
+    deep = "yuv420p10le"
+    frames = [av.VideoFrame.from_ndarray(luma, "gray").reformat(format=deep) for luma in source]
+    options = {"crf": quality, "x265-params": "log-level=none"}
+    tags: dict[str, Any] = {"color_trc": 16, "color_primaries": 9, "colorspace": 9}
+    clip(path, frames, codec="libx265", pix_fmt=deep, options=options, **tags)
 
 
 def _image(path: Path, luma: np.ndarray) -> None:
-    context = av.CodecContext.create("png", "w")
-    context.width, context.height, context.pix_fmt = WIDTH, HEIGHT, "rgb24"
-    context.time_base = Fraction(1, 25)
     planes = np.vstack([luma, np.full((HEIGHT // 2, WIDTH), 128, np.uint8)])
-    frame = av.VideoFrame.from_ndarray(planes, "yuv420p").reformat(format="rgb24")
-    path.write_bytes(b"".join(bytes(packet) for packet in [*context.encode(frame), *context.encode(None)]))
+    path.write_bytes(rgb_png(av.VideoFrame.from_ndarray(planes, "yuv420p").to_ndarray(format="rgb24")))
 
 
 def ran(folder: Path, command: list[str]) -> subprocess.CompletedProcess[str]:

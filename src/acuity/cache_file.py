@@ -171,19 +171,13 @@ class CacheFile:
     def _open(self) -> None:
         try:
             self._connect()
-        except sqlite3.OperationalError as error:
-            self._note(
-                f"the cache {self.path!r} is not used: {error}; set {FOLDER_VARIABLE} to another folder"
-            )
+        except (sqlite3.OperationalError, OSError) as error:
+            why = getattr(error, "strerror", None) or error
+            self._note(f"the cache {self.path!r} is not used: {why}; set {FOLDER_VARIABLE} to another folder")
         except sqlite3.DatabaseError as error:
             self._move_aside(error)
             with suppress(sqlite3.Error, OSError):
                 self._connect()
-        except OSError as error:
-            reason = error.strerror or error
-            self._note(
-                f"the cache {self.path!r} is not used: {reason}; set {FOLDER_VARIABLE} to another folder"
-            )
 
     def _connect(self) -> None:
         if self.path is not None:

@@ -32,12 +32,8 @@ def _encoded(
     for name, value in colours.items():
         setattr(frame, name, value)
     encoder = cast("Any", av.CodecContext.create("png", "w"))
-    encoder.width, encoder.height, encoder.pix_fmt, encoder.options = (
-        frame.width,
-        frame.height,
-        format,
-        options,
-    )
+    encoder.width, encoder.height = frame.width, frame.height
+    encoder.pix_fmt, encoder.options = format, options
     encoder.time_base, encoder.thread_count = Fraction(1, 25), 1  # the encoder needs a rate
     # PNG has pixels per unit of length, which are fewer where samples are wide.
     encoder.sample_aspect_ratio = 1 / aspect

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import subprocess
@@ -10,9 +11,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import av
 import numpy as np
 import pytest
 
+import video_clips
 from acuity.cli.main import main as acuity_main
 from acuity.cli.vmaf import main as vmaf_main
 
@@ -35,6 +38,15 @@ class Ran:
         return self.code == (255 if re.search(r"^vmaf: ", self.err, re.MULTILINE) else 1)
 
 
+class Terminal(io.StringIO):
+    """A stream that says that it is a terminal."""
+
+    encoding = "utf-8"
+
+    def isatty(self) -> bool:
+        return True
+
+
 # The fixture `score`: scores two files with one of the commands, which has to refuse.
 Runner = Callable[..., Ran]
 
@@ -54,33 +66,17 @@ def moving(frames: int = FRAMES, *, noise: int = 0, width: int = WIDTH, height: 
     return b"".join(data)
 
 
-def y4m(data: bytes, *, width: int = WIDTH, height: int = HEIGHT, rate: str = "25:1") -> bytes:
+def y4m(data: bytes, *, width: int = WIDTH, height: int = HEIGHT) -> bytes:
     size = width * height + 2 * ((width + 1) // 2) * ((height + 1) // 2)
     frames = [b"FRAME\n" + data[i : i + size] for i in range(0, len(data), size)]
-    return f"YUV4MPEG2 W{width} H{height} F{rate} Ip C420jpeg\n".encode() + b"".join(frames)
+    return f"YUV4MPEG2 W{width} H{height} F25:1 Ip C420jpeg\n".encode() + b"".join(frames)
 
 
-def encode(
-    path: Path,
-    data: bytes,
-    *,
-    codec: str = "libx264",
-    width: int = WIDTH,
-    height: int = HEIGHT,
-    **options: str,
-) -> Path:
+def encode(path: Path, data: bytes, *, codec: str = "libx264", **options: str) -> Path:
     """Frames of 4:2:0 8-bit samples in a container."""
-    import av
-
-    with av.open(str(path), "w") as out:
-        stream = out.add_stream(codec, rate=25, options=options)
-        assert isinstance(stream, av.VideoStream)
-        stream.width, stream.height, stream.pix_fmt = width, height, "yuv420p"
-        samples = np.frombuffer(data, np.uint8).reshape(-1, height * 3 // 2, width)
-        for rows in samples:
-            out.mux(stream.encode(av.VideoFrame.from_ndarray(rows, format="yuv420p")))
-        out.mux(stream.encode(None))
-    return path
+    samples = np.frombuffer(data, np.uint8).reshape(-1, HEIGHT * 3 // 2, WIDTH)
+    frames = [av.VideoFrame.from_ndarray(rows, format="yuv420p") for rows in samples]
+    return video_clips.clip(path, frames, codec=codec, pix_fmt="yuv420p", options=options)
 
 
 class Cli:
@@ -105,7 +101,8 @@ class Cli:
 def start(module: str, argv: Sequence[str], **settings: object) -> subprocess.CompletedProcess[str]:
     """Run `vmaf` or `acuity` as a process of its own."""
     command = [sys.executable, "-m", f"acuity.cli.{module}", *argv]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, env=environment(), **settings)  # type: ignore[call-overload,no-any-return]
+    given = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "env": environment(), **settings}
+    return subprocess.run(command, text=True, timeout=60, **given)  # type: ignore[call-overload,no-any-return]
 
 
 def environment() -> dict[str, str]:

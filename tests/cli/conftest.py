@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+from acuity.measure import BoundarySnapshot, Measurement
+from acuity.scoring.run import AttachCallback
 from cli_helpers import GEOMETRY, HEIGHT, WIDTH, Cli, Ran, Runner, moving, y4m
 
 SIZE = {
@@ -26,8 +30,33 @@ def clips(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
+def pair(clips: Path) -> list[str]:
+    """Options of `vmaf`."""
+    return ["-r", str(clips / "ref.y4m"), "-d", str(clips / "dis.y4m")]
+
+
+@pytest.fixture
 def cli(capsys: pytest.CaptureFixture[str]) -> Cli:
     return Cli(capsys)
+
+
+@pytest.fixture
+def listened(monkeypatch: pytest.MonkeyPatch, cli: Cli, clips: Path) -> Runner:
+    """Runs a command on the clips; `listen` is told of each frame with the measurement, as by an agent."""
+
+    def run(program: str, *options: str, listen: Callable[[Measurement, BoundarySnapshot], object]) -> Ran:
+        def attach(measurement: Measurement, _: int | None) -> None:
+            measurement.boundary.on_frame(lambda at: listen(measurement, at))
+
+        @contextmanager
+        def embedded(*_: object) -> Iterator[AttachCallback]:
+            yield attach
+
+        home = {"vmaf": "acuity.cli.vmaf", "acuity": "acuity.cli.score"}[program]
+        monkeypatch.setattr(f"{home}.embedded", embedded)
+        return cli.score(program, clips / "ref.y4m", clips / "dis.y4m", *options)
+
+    return run
 
 
 @pytest.fixture(params=["vmaf", "acuity"])

@@ -83,14 +83,8 @@ def test_progress_on_a_terminal(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> No
         (("--seconds", "0"), "'0' should be a number of seconds from 0.01 to 3600"),
         (("--seconds", "1e300"), "'1e300' should be a number of seconds from 0.01 to 3600"),
         (("--seconds", "nan"), "'nan' should be a number of seconds from 0.01 to 3600"),
-        (
-            ("--size", "5x5", "-m", "vmaf_v0.6.1"),
-            "vmaf_v0.6.1 can't be measured: adm needs pictures of at least 17x17",
-        ),
-        (
-            ("--size", "192x108", "--feature", "psnr", "--feature", "cambi"),
-            "cambi can't be measured: cambi needs",
-        ),
+        (("--size", "5x5", "-m", "vmaf_v0.6.1"), "vmaf_v0.6.1 can't be measured: adm needs pictures of at"),
+        (("--size", "192x108", "--feature", "cambi"), "cambi can't be measured: cambi needs"),
         (("--feature", "nothing"), "nothing"),
         (("--model", "nothing"), "nothing"),
     ],
@@ -172,13 +166,8 @@ def test_a_card_that_fails_while_it_computes(
 
 def test_control_c_ends_it() -> None:
     command = [sys.executable, "-m", "acuity.cli.main", "bench", "--size", "224x160", "--seconds", "1000"]
-    process = subprocess.Popen(
-        command,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "COLUMNS": "80"},
-    )
+    piped: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    process = subprocess.Popen(command, env={**os.environ, "COLUMNS": "80"}, **piped)
     assert process.stdout is not None
     assert process.stdout.readline().startswith("224x160")  # it measures
     process.send_signal(signal.SIGINT)

@@ -14,7 +14,7 @@ import pytest
 from acuity.cli.compare import fitted
 from acuity.cli.terminal.style import Style
 from acuity.report.tables import Table
-from cli_helpers import Cli, Ran
+from cli_helpers import Cli, Ran, Terminal
 from scoring_clips import container, y4m
 
 FRAMES = 10
@@ -130,10 +130,7 @@ def test_a_list_with_names_and_bitrates(cli: Cli, tmp_path: Path, folder: Path) 
         (["ref.y4m", "none/*.mkv"], "matches nothing"),
         (["ref.y4m", "encodes"], "has no videos"),
         (["ref.y4m", "good_1000k.mkv", "--pictures", "3"], "pass -o FILE.html too"),
-        (
-            ["ref.y4m", "good_1000k.mkv", "--pictures", "99", "-o", "x.html"],
-            "'99' should be a whole number from 0 to 32",
-        ),
+        (["ref.y4m", "x.mkv", "--pictures", "99", "-o", "x.html"], "'99' should be a whole number from 0 to"),
         (["ref.y4m", "good_1000k.mkv", "-o", "gone/out.html"], "the folder 'gone' does not exist"),
         (["ref.y4m", "good_1000k.mkv", "-o", "out.txt"], "end it with .html, .json or .csv"),
         (["ref.y4m", "good_1000k.mkv", "-o", "ref.y4m", "--format", "csv"], "would overwrite the video"),
@@ -171,11 +168,6 @@ def test_strict_is_about_warnings(cli: Cli) -> None:
     assert "warning: " in ran.out
 
 
-class _Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
-
-
 @pytest.mark.parametrize("columns", [24, 40, 60, 80, 200])
 def test_tables_fit_terminals(monkeypatch: pytest.MonkeyPatch, columns: int) -> None:
     monkeypatch.setenv("COLUMNS", str(columns))
@@ -183,7 +175,7 @@ def test_tables_fit_terminals(monkeypatch: pytest.MonkeyPatch, columns: int) -> 
     rows = [["1", name, "x264", "93.21", "1,234"] for name in names]
     titles = ["place", "encode", "encoder", "VMAF", "kbit/s"]
     table = Table(titles, rows, [False] * 3 + [True] * 2, ("encoder", "kbit/s"))
-    lines = fitted(table, Style(_Terminal()))
+    lines = fitted(table, Style(Terminal()))
     assert max(map(len, lines)) <= max(columns, 25)
     assert all("93.21" in line for line in lines[1:])
 

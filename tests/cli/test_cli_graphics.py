@@ -22,6 +22,7 @@ from acuity.cli.terminal.graphics import kitty, terminal_of
 from acuity.cli.terminal.progress import LibvmafMeter, ProgressBar, ProgressLines, describe, for_people
 from acuity.cli.terminal.score_plot import plot, sixel
 from acuity.cli.terminal.style import clock, count
+from cli_helpers import Terminal
 
 OK = b"\033_Gi=31;OK\033\\"
 PLAIN, SIXEL = b"\033[?62;22c", b"\033[?62;4;22c"
@@ -194,12 +195,8 @@ def test_the_exact_text() -> None:
     lines = plot(np.array([0.0, 50.0, 100.0, 50.0]), width=2, rows=3, seconds=75.0)
     assert lines == ["100 │ ⡄", " 50 │⢸⠸", "  0 │⠇", "     0:00 1:15"]
     # The values are at 10, 6, 2 and 6; half of the way to the next is drawn on either side.
-    assert [column.nonzero()[0].tolist() for column in dots(lines).T] == [
-        [8, 9, 10],
-        [4, 5, 6, 7],
-        [2, 3],
-        [4, 5, 6],
-    ]
+    columns = [[8, 9, 10], [4, 5, 6, 7], [2, 3], [4, 5, 6]]
+    assert [column.nonzero()[0].tolist() for column in dots(lines).T] == columns
 
 
 def test_the_last_line_says_what_a_column_is() -> None:
@@ -231,13 +228,6 @@ def test_clock() -> None:
 
 
 # ---- Progress on a terminal, in a log, and as libvmaf's meter; with a clock that the  ----
-
-
-class Terminal(io.StringIO):
-    encoding = "utf-8"
-
-    def isatty(self) -> bool:
-        return True
 
 
 class Clock:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 import av
@@ -14,9 +13,7 @@ import pytest
 
 import acuity
 from acuity.measure import BoundarySnapshot, Measurement
-from acuity.scoring.run import AttachCallback
-from cli_helpers import HEIGHT, WIDTH, Cli, Ran, Runner, encode, environment, moving, y4m
-from prepared_programs import starter
+from cli_helpers import HEIGHT, WIDTH, Cli, Ran, Runner, encode, moving, start, y4m
 from small_model import OVERFLOWING, small_document
 from web_server import serving
 
@@ -59,9 +56,8 @@ def scored(command: str, cli: Cli, ref: object, dis: object, *options: str) -> f
 
 
 def spelled(command: str, option: str) -> str:
-    return (
-        option.replace("-dis", "-dist").replace("-", "_").replace("__", "--") if command == "vmaf" else option
-    )
+    theirs = option.replace("-dis", "-dist").replace("-", "_").replace("__", "--")
+    return theirs if command == "vmaf" else option
 
 
 @pytest.mark.parametrize("name", ["shots", "shots/shot.%04d.png", "shots/*.png"])
@@ -79,25 +75,15 @@ def test_a_container_by_pipe_has_the_file_s_score(folder: Path, tmp_path: Path, 
         ("main", ["score", str(folder / "ref.mkv"), "-", "--json"]),
         ("vmaf", ["-r", str(folder / "ref.mkv"), "-d", "-", "--json", "-o", "-", "--precision", "max"]),
     ):
-        argv = [*starter(), "-m", f"acuity.cli.{module}", *line]
         with path.open("rb") as file:
             writer = subprocess.Popen(["cat"], stdin=file, stdout=subprocess.PIPE)
-        ran = subprocess.run(
-            argv,
-            stdin=writer.stdout,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            env=environment(),
-            check=True,
-        )
+        ran = start(module, line, stdin=writer.stdout)
         assert writer.stdout is not None
         writer.stdout.close()
         writer.wait(60)
         found = json.loads(ran.stdout)
-        assert (
-            found["score"] if module == "main" else found["pooled_metrics"]["vmaf"]["mean"]
-        ) == truth.score
+        score = found["score"] if module == "main" else found["pooled_metrics"]["vmaf"]["mean"]
+        assert score == truth.score
 
 
 def test_streams(command: str, cli: Cli, folder: Path) -> None:
@@ -112,9 +98,8 @@ def test_streams(command: str, cli: Cli, folder: Path) -> None:
 def test_several_streams_and_no_choice(score: Runner, command: str, folder: Path) -> None:
     ran = score(folder / "ref.mkv", folder / "both.mkv")
     assert ran.refused
-    assert (
-        f"has 2 video streams (0: {WIDTH}x{HEIGHT} ffv1, 25 fps; 1: {WIDTH}x{HEIGHT} h264, 25 fps)" in ran.err
-    )
+    streams = f"0: {WIDTH}x{HEIGHT} ffv1, 25 fps; 1: {WIDTH}x{HEIGHT} h264, 25 fps"
+    assert f"has 2 video streams ({streams})" in ran.err
     assert ran.err.rstrip().endswith(f"choose one with {spelled(command, '--stream-dis')}")
     ran = score(folder / "ref.mkv", folder / "both.mkv", spelled(command, "--stream-dis"), "2")
     assert ran.refused
@@ -160,7 +145,6 @@ def test_mistyped_lines(cli: Cli, clips: Path) -> None:
 
 
 SIDE = 192  # the smallest that float_ms_ssim takes is 176
-# ---- scores that are no number --------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -202,16 +186,12 @@ def chessboards(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
     return str(paths[0]), str(paths[1])
 
 
-def ask_vmaf(cli: Cli, chessboards: tuple[str, str], format: str, out: Path) -> Ran:
-    ref, dis = chessboards
-    line = ["-r", ref, "-d", dis, "-n", "--feature", "float_ms_ssim", "-q", f"--{format}", "-o", str(out)]
-    return cli.vmaf(*line)
-
-
 def test_a_feature_that_is_no_number_is_null_as_in_libvmaf(
     cli: Cli, chessboards: tuple[str, str], tmp_path: Path
 ) -> None:
-    ran = ask_vmaf(cli, chessboards, "json", tmp_path / "out")
+    ref, dis = chessboards
+    asked = ["-n", "--feature", "float_ms_ssim", "-q", "--json", "-o", str(tmp_path / "out")]
+    ran = cli.vmaf("-r", ref, "-d", dis, *asked)
     assert ran.code == 0
     document = json.loads((tmp_path / "out").read_text())
     assert [frame["metrics"] for frame in document["frames"]] == [{"float_ms_ssim": None}] * 2
@@ -235,39 +215,27 @@ def test_a_metric_that_is_no_number(cli: Cli, chessboards: tuple[str, str]) -> N
 # ---- steered scores -------------------------------------------------------------------------
 
 
-def steering(*, swap: str | None = None, subsample: int = 0, stop: int | None = None) -> AttachCallback:
-    """What an agent does: all of it after the second frame."""
-
-    def attach(measurement: Measurement, _: object) -> None:
-        def steer(at: BoundarySnapshot) -> None:
-            if at.frames_fed != 2:
-                return
-            if swap is not None:
-                measurement.swap_model("vmaf", swap)
-            if subsample:
-                measurement.set_subsample(subsample)
-            measurement.stop_after(stop)
-
-        measurement.boundary.on_frame(steer)
-
-    return attach
-
-
 @pytest.fixture
-def steered(monkeypatch: pytest.MonkeyPatch, clips: Path, cli: Cli):  # type: ignore[no-untyped-def]
-    """Run a command while somebody steers."""
+def steered(listened: Runner) -> Runner:
+    """Runs a command while an agent acts after the second frame."""
 
-    def run(program: str, *options: str, **what: object) -> Ran:
-        @contextmanager
-        def embedded(*_: object) -> Iterator[AttachCallback]:
-            yield steering(**what)  # type: ignore[arg-type]
+    def run(program: str, *options: str, act: Callable[[Measurement], object]) -> Ran:
+        def listen(measurement: Measurement, at: BoundarySnapshot) -> None:
+            if at.frames_fed == 2:
+                act(measurement)
 
-        home = {"vmaf": "acuity.cli.vmaf", "acuity": "acuity.cli.score"}[program]
-        monkeypatch.setattr(f"{home}.embedded", embedded)
-        ref, dis = str(clips / "ref.y4m"), str(clips / "dis.y4m")
-        return cli.score(program, ref, dis, *options)
+        return listened(program, *options, listen=listen)
 
     return run
+
+
+def swap(measurement: Measurement) -> None:
+    measurement.swap_model("vmaf", "vmaf_v0.6.1neg")
+
+
+def thin_and_stop(measurement: Measurement) -> None:
+    measurement.set_subsample(2)
+    measurement.stop_after(3)
 
 
 SWAPPED = (
@@ -276,8 +244,8 @@ SWAPPED = (
 )
 
 
-def test_vmaf_has_a_score_for_each_of_two_models(steered) -> None:  # type: ignore[no-untyped-def]
-    ran = steered("vmaf", swap="vmaf_v0.6.1neg")
+def test_vmaf_has_a_score_for_each_of_two_models(steered: Runner) -> None:
+    ran = steered("vmaf", act=swap)
     note, *scores = ran.err.splitlines()
     assert note == f"vmaf: warning: {SWAPPED}"
     said, numbers = zip(*(line.split(": ") for line in scores), strict=True)
@@ -285,23 +253,23 @@ def test_vmaf_has_a_score_for_each_of_two_models(steered) -> None:  # type: igno
     assert all(float(number) > 0 for number in numbers)
 
 
-def test_acuity_says_it_in_every_way(steered) -> None:  # type: ignore[no-untyped-def]
-    shown = steered("acuity", swap="vmaf_v0.6.1neg").out
+def test_acuity_says_it_in_every_way(steered: Runner) -> None:
+    shown = steered("acuity", act=swap).out
     headlines = [line.split("  ")[-1].strip() for line in shown.splitlines() if line.startswith("  VMAF  ")]
     assert headlines == ["vmaf_v0.6.1 in frames 0 to 1", "vmaf_v0.6.1neg in frames 2 to 4"]
     assert f"warning: {SWAPPED}" in shown
-    quiet = steered("acuity", "-q", swap="vmaf_v0.6.1neg")
+    quiet = steered("acuity", "-q", act=swap)
     assert quiet.out == "nan\n"
     assert quiet.err == f"acuity: warning: {SWAPPED}\n"
-    document = json.loads(steered("acuity", "--json", swap="vmaf_v0.6.1neg").out)
+    document = json.loads(steered("acuity", "--json", act=swap).out)
     assert ("steered", SWAPPED) in [(note["code"], note["text"]) for note in document["notes"]]
     assert document["score"] is document["models"][0]["mean"] is document["features"]["vmaf"]["mean"] is None
     assert all(part["mean"] > 0 for part in document["steering"]["segments"])
     assert [row["model"] for row in document["worst"]] == ["vmaf_v0.6.1"] * 2 + ["vmaf_v0.6.1neg"] * 3
 
 
-def test_a_stop_and_a_subsample_are_said(steered) -> None:  # type: ignore[no-untyped-def]
-    note, score = steered("vmaf", subsample=2, stop=3).err.splitlines()
+def test_a_stop_and_a_subsample_are_said(steered: Runner) -> None:
+    note, score = steered("vmaf", act=thin_and_stop).err.splitlines()
     said = (
         "one frame in 1 from frame 0 on, one frame in 2 from frame 2 on, so means lean towards the frames "
         "that were scored densely; stopped after frame 3"

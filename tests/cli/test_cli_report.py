@@ -21,12 +21,8 @@ Capture = pytest.CaptureFixture[str]
 
 
 def _old(path: Path, name: str = "b.mp4") -> Path:
-    about = {
-        "version": "0.0.1",
-        "input": {"distorted": {"path": name}},
-        "command": name,
-        "notes": [{"text": name}],
-    }
+    named = {"input": {"distorted": {"path": name}}, "command": name, "notes": [{"text": name}]}
+    about = {"version": "0.0.1", **named}
     rows = [{"frameNum": n, "metrics": {"vmaf": 90.5 - n, name: 0.25}} for n in range(20)]
     path.write_text(json.dumps({"version": "3.2.0", "frames": rows, "acuity": about}))
     return path
@@ -71,10 +67,7 @@ def test_what_cannot_be_done_is_said(tmp_path: Path, capsys: Capture) -> None:
         ([str(old), "-o", "page.txt"], "'page.txt' doesn't say what to write: end it with .html"),
         ([str(old), "-o", str(tmp_path / "gone" / "page.html")], "does not exist, so create it first"),
         ([str(tmp_path / "no.json")], "cannot be read: No such file or directory"),
-        (
-            [str(comparison), "-o", str(tmp_path / "x.html")],
-            "is a comparison: 'acuity compare' writes its page",
-        ),
+        ([str(comparison), "-o", str(tmp_path / "x.html")], "is a comparison: 'acuity compare' writes its"),
     ):
         assert main(["report", *words]) == 1
         printed = capsys.readouterr()
@@ -119,36 +112,11 @@ async def test_pages_open_in_a_browser(clips: list[str], tmp_path: Path, page: D
 # ---- --pictures: the worst frames in the pages of `acuity score` and `acuity report` ----
 
 
-def small_clips(folder: Path) -> list[str]:
-    """Two Y4M files, of which the second has noise in one frame."""
-    import numpy as np
-
-    random = np.random.default_rng(2)
-    scene = random.integers(40, 200, (12, 16)).repeat(8, 0).repeat(8, 1).astype(np.uint8)
-    names = []
-    for name in ("reference", "distorted"):
-        body = b""
-        for number in range(4):
-            luma = np.roll(scene, number, 1)
-            if name == "distorted" and number == 2:
-                luma = luma ^ random.integers(0, 32, luma.shape, np.uint8)
-            body += b"FRAME\n" + luma.tobytes() + bytes([128]) * (luma.size // 2)
-        path = folder / f"{name}.y4m"
-        path.write_bytes(b"YUV4MPEG2 W128 H96 F25:1 Ip C420jpeg\n" + body)
-        names.append(str(path))
-    return names
-
-
-def test_a_page_shows_the_worst_frames(tmp_path: Path) -> None:
+def test_pages_show_the_worst_frames(clips: list[str], tmp_path: Path) -> None:
     page = tmp_path / "page.html"
-    assert main(["score", *small_clips(tmp_path), "-q", "-o", str(page)]) == 0
+    assert main(["score", *clips, "-q", "-o", str(page)]) == 0
     assert page.read_text().count("data:image/webp;base64,") >= 4
-
-
-def test_a_page_of_vmaf_shows_them_too(tmp_path: Path) -> None:
-    page = tmp_path / "page.html"
-    reference, distorted = small_clips(tmp_path)
-    asked = ["-r", reference, "-d", distorted, "-q"]
+    asked = ["-r", clips[0], "-d", clips[1], "-q"]
     assert vmaf([*asked, "-o", str(page), "--pictures", "1"]) == 0
     assert page.read_text().count("data:image/webp;base64,") == 4
     assert vmaf([*asked, "--html", "-o", str(tmp_path / "named"), "--pictures=0"]) == 0
@@ -158,7 +126,7 @@ def test_a_page_of_vmaf_shows_them_too(tmp_path: Path) -> None:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("command", ["acuity", "vmaf"])
 def test_a_signal_while_they_are_drawn_leaves_a_page_without_them(
-    tmp_path: Path, command: str, number: signal.Signals, monkeypatch: pytest.MonkeyPatch
+    clips: list[str], tmp_path: Path, command: str, number: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def interrupted(request: Any, report: Any, count: int, *, progress: Any) -> Any:
         signal.raise_signal(number)
@@ -166,20 +134,19 @@ def test_a_signal_while_they_are_drawn_leaves_a_page_without_them(
 
     monkeypatch.setattr("acuity.frames.page_pictures.page_pictures", interrupted)
     page = tmp_path / "page.html"
-    reference, distorted = small_clips(tmp_path)
     output = ["-q", "-o", str(page)]
     if command == "vmaf":
-        code = vmaf(["-r", reference, "-d", distorted, *output])
+        code = vmaf(["-r", clips[0], "-d", clips[1], *output])
     else:
-        code = main(["score", reference, distorted, *output])
+        code = main(["score", *clips, *output])
     assert code == 128 + number
     assert "there are no pictures: drawing them was interrupted" in page.read_text()
 
 
-def test_an_old_report_gets_those_of_a_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    videos, report, folder = small_clips(tmp_path), str(tmp_path / "report.json"), str(tmp_path / "worst")
-    assert main(["score", *videos, "-q", "-o", report]) == 0
-    assert main(["worst", *videos, "-q", "-o", folder]) == 0
+def test_an_old_report_gets_those_of_a_folder(clips: list[str], tmp_path: Path, capsys: Capture) -> None:
+    report, folder = str(tmp_path / "report.json"), str(tmp_path / "worst")
+    assert main(["score", *clips, "-q", "-o", report]) == 0
+    assert main(["worst", *clips, "-q", "-o", folder]) == 0
     assert main(["report", report, "--pictures", folder]) == 0
     assert (tmp_path / "report.html").read_text().count("data:image/webp") >= 4
     page = str(tmp_path / "none.html")

@@ -6,6 +6,7 @@ import json
 import os
 import pty
 import subprocess
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -143,11 +144,9 @@ def test_progress_on_a_terminal(module: str, clips: Path) -> None:
 
 def _read_all(descriptor: int) -> str:
     pieces = []
-    try:
+    with suppress(OSError):  # Linux's way to say that the other end is closed
         while piece := os.read(descriptor, 4096):
             pieces.append(piece)
-    except OSError:  # Linux's way to say that the other end is closed
-        pass
     os.close(descriptor)
     return b"".join(pieces).decode()
 
@@ -164,9 +163,6 @@ def version_1(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         for name in models_for_viewing(viewing):
             (folder / f"{name}.json").write_text(json.dumps(small_document()))
     monkeypatch.setenv("ACUITY_MODEL_PATH", str(folder))
-
-
-# ---- --viewing ------------------------------------------------------------------------------
 
 
 @pytest.mark.usefixtures("version_1")
@@ -271,12 +267,8 @@ def raw(path: Path, pictures: list[np.ndarray]) -> Path:
 def test_a_display_is_filled_by_both(cli: Cli, videos: list[str], tmp_path: Path, filter: str) -> None:
     size = 1620, 1080
     flags = Interpolation[filter.upper()] | EXACT
-    paths = [
-        raw(
-            tmp_path / f"{i}.yuv", [f.reformat(*size, interpolation=flags).to_ndarray() for f in frames(path)]
-        )
-        for i, path in enumerate(videos)
-    ]
+    filled = [[f.reformat(*size, interpolation=flags).to_ndarray() for f in frames(p)] for p in videos]
+    paths = [raw(tmp_path / f"{i}.yuv", pictures) for i, pictures in enumerate(filled)]
     truth = acuity.score(*paths, width=size[0], height=size[1], pixel_format="420", bitdepth=8).score
     found = document(cli, "score", *videos, "--display", "1080p", "--filter", filter)
     assert found["score"] == truth

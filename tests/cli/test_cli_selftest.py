@@ -50,10 +50,8 @@ def test_the_table(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     assert lines[1][-2:] == ["36", "equal"]
     assert lines[2] == ["vmaf_v0.6.1", "cpu", "(plain)", "67.10572068383621", "4", "equal"]
     assert lines[3][-3:] == ["4", "within", "0.0001"]
-    assert (
-        "  44 figures of 1 extractor and 1 model and 1 tiny model equal on cpu (plain) (4 of tiny models"
-        in ran.out
-    )
+    equal = "  44 figures of 1 extractor and 1 model and 1 tiny model equal on cpu (plain) (4 of tiny models"
+    assert equal in ran.out
     assert "  not checked: cuda: " in ran.out
 
 
@@ -89,15 +87,8 @@ def test_the_document(cli: Cli) -> None:
     assert found["schema"] == "acuity.selftest/1"
     assert found["equal"]
     assert found["engine"]["name"] == "acuity"
-    clip = {
-        "width": 229,
-        "height": 181,
-        "layout": "444",
-        "depth": 8,
-        "name": "229x181 444 8 bit",
-        "frames": 5,
-    }
-    assert found["clips"][1] == clip
+    clip = {"width": 229, "height": 181, "layout": "444", "depth": 8}
+    assert found["clips"][1] == {**clip, "name": "229x181 444 8 bit", "frames": 5}
     first = found["results"][0]
     assert (first["kind"], first["name"], first["backend"]) == ("extractor", "psnr", "cpu (plain)")
     assert (first["equal"], first["bound"], first["differences"]) == (True, 0.0, [])

@@ -13,6 +13,7 @@ from acuity.cli import serve
 from longwire.config.keys import keys
 
 TOKEN = "correct-horse-battery"
+Check = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture(autouse=True)
@@ -22,22 +23,17 @@ def _quiet_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(params=["acuity serve", "vmaf-mcp"])
-def check(
-    request: pytest.FixtureRequest, capsys: pytest.CaptureFixture[str]
-) -> Callable[..., tuple[int, str, str]]:
+def check(request: pytest.FixtureRequest, capsys: pytest.CaptureFixture[str]) -> Check:
     def run(*options: str) -> tuple[int, str, str]:
-        if request.param == "vmaf-mcp":
-            code = serve.main([*options, "--check"])
-        else:
-            code = acuity.main(["serve", *options, "--check"])
-        out, err = capsys.readouterr()
-        return code, out, err
+        given = [*options, "--check"]
+        code = serve.main(given) if request.param == "vmaf-mcp" else acuity.main(["serve", *given])
+        return code, *capsys.readouterr()
 
     return run
 
 
 def test_it_prints_the_values_and_starts_nothing(
-    check: Callable[..., tuple[int, str, str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    check: Check, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     config = tmp_path / "acuity.toml"
     config.write_text("[mcp]\nmax_sessions = 9\n[server]\nhttp = 8080\n")
@@ -55,7 +51,7 @@ def test_it_prints_the_values_and_starts_nothing(
 
 
 def test_what_was_probably_overlooked_is_a_warning(
-    check: Callable[..., tuple[int, str, str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    check: Check, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tokens = tmp_path / "tokens"
     tokens.write_text(TOKEN)
@@ -70,7 +66,7 @@ def test_what_was_probably_overlooked_is_a_warning(
     ]
 
 
-def test_as_json(check: Callable[..., tuple[int, str, str]], capsys: pytest.CaptureFixture[str]) -> None:
+def test_as_json(check: Check, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = check(
         "--json", "--allow", "/opt", "--allow", "/usr", "--tool-rate", "a=1/s", "--tool-rate", "b=2/s"
     )
@@ -83,56 +79,32 @@ def test_as_json(check: Callable[..., tuple[int, str, str]], capsys: pytest.Capt
 
 
 @pytest.mark.parametrize(
-    ("text", "options", "sentence"),
+    "row",  # the file, what is said, and options
     [
-        (
-            "[mcp]\nmax_session = 1",
-            [],
-            "line 2: [mcp] has no key 'max_session': did you mean 'max_sessions'?",
-        ),
-        ("[server]\nhttp = '0.0.0.0:80'", [], "'0.0.0.0' can be reached from other machines"),
-        ("[auth]\ntoken_file = 'nowhere'", [], "can't read the token file"),
-        ("", ["--max-sesions", "3"], "did you mean '--max-sessions'?"),
-        ("", ["--max-sessions", "99999999"], "'99999999' is too much: it should be 16777216 at most"),
-        ("[server]\nhttp = 0\ntls_key = 'a.pem'", [], "a.pem': set tls_certificate too"),
-        ("[server]\nhttp = 0\ntls_certificate = 'a.pem'", [], "can't read the TLS certificate"),
-        ("[auth]\nhook = 'no.such:thing'", [], "can't import the auth hook 'no.such:thing'"),
-        (
-            "[server]\nallow = ['/']",
-            [],
-            "acuity.toml, line 2: server.allow: the folder is '/', which would open",
-        ),
-        ("[server]\ndata = 'file'", [], "acuity.toml, line 2: server.data: the data folder is"),
-        ("[server]\nallow = ['.']\ndata = '.'", [], "line 2: server.allow: '"),
-        (
-            "[server]\nhttp = 8080\nmetrics = 8080",
-            [],
-            "acuity.toml, line 3: server.metrics: 127.0.0.1:8080 is the port of",
-        ),
-        (
-            "",
-            ["--http", "8080", "--metrics", "localhost:8080"],
-            "localhost:8080 is the port of server.http already (--http): choose",
-        ),
-        (
-            "[server]\nhttp = 'no.such.invalid:1'",
-            ["--token-file", "TOKEN"],
-            "the host 'no.such.invalid' is unknown",
-        ),
-        ("[server]\nuds = 'nowhere/socket'", [], "line 2: server.uds: the socket's folder"),
-        ("[store]\nsessions = 'sqlite:nowhere/s.db'", ["--http", "0"], "create the folder"),
-        ("[store]\nsessions = 'sqlite:file'", ["--http", "0"], "file is not a database): move it away"),
-        (
-            "[auth]\n\ntoken_file = 'nowhere'",
-            [],
-            "acuity.toml, line 3: auth.token_file: can't read the token file",
-        ),
-        ("", ["--store", "redis"], "'redis' is no store: use memory or sqlite:PATH"),
+        ("[mcp]\nmax_session = 1", "line 2: [mcp] has no key 'max_session': did you mean 'max_sessions'?"),
+        ("[server]\nhttp = '0.0.0.0:80'", "'0.0.0.0' can be reached from other machines"),
+        ("[auth]\n\ntoken_file = 'nowhere'", "line 3: auth.token_file: can't read the token file"),
+        ("", "did you mean '--max-sessions'?", "--max-sesions", "3"),
+        ("", "'99999999' is too much: it should be 16777216 at most", "--max-sessions", "99999999"),
+        ("[server]\nhttp = 0\ntls_key = 'a.pem'", "a.pem': set tls_certificate too"),
+        ("[server]\nhttp = 0\ntls_certificate = 'a.pem'", "can't read the TLS certificate"),
+        ("[auth]\nhook = 'no.such:thing'", "can't import the auth hook 'no.such:thing'"),
+        ("[server]\nallow = ['/']", "line 2: server.allow: the folder is '/', which would open"),
+        ("[server]\ndata = 'file'", "acuity.toml, line 2: server.data: the data folder is"),
+        ("[server]\nallow = ['.']\ndata = '.'", "line 2: server.allow: '"),
+        ("[server]\nhttp = 8080\nmetrics = 8080", "line 3: server.metrics: 127.0.0.1:8080 is the port of"),
+        ("", "localhost:8080 is the port of server.http already (--http): choose",
+         "--http", "8080", "--metrics", "localhost:8080"),
+        ("[server]\nhttp = 'no.such.invalid:1'", "the host 'no.such.invalid' is unknown",
+         "--token-file", "TOKEN"),
+        ("[server]\nuds = 'nowhere/socket'", "line 2: server.uds: the socket's folder"),
+        ("[store]\nsessions = 'sqlite:nowhere/s.db'", "create the folder", "--http", "0"),
+        ("[store]\nsessions = 'sqlite:file'", "file is not a database): move it away", "--http", "0"),
+        ("", "'redis' is no store: use memory or sqlite:PATH", "--store", "redis"),
     ],
-)
-def test_or_one_sentence(
-    check: Callable[..., tuple[int, str, str]], tmp_path: Path, text: str, options: list[str], sentence: str
-) -> None:
+)  # fmt: skip
+def test_or_one_sentence(check: Check, tmp_path: Path, row: tuple[str, ...]) -> None:
+    text, sentence, *options = row
     (tmp_path / "acuity.toml").write_text(text)
     (tmp_path / "file").write_text("no database")
     (tmp_path / "token").write_text(TOKEN)
@@ -147,7 +119,7 @@ def test_or_one_sentence(
 
 
 def test_what_has_no_effect_is_a_warning(
-    check: Callable[..., tuple[int, str, str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    check: Check, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ACUITY_LIMIT_RATE", "5/s")
     monkeypatch.setenv("VMAF_MCP_ALLOW", f"{tmp_path}/nowhere:/usr")
@@ -171,7 +143,7 @@ def test_what_has_no_effect_is_a_warning(
     assert json.loads(check("--config", str(config), "--json")[1])["warnings"] == expected
 
 
-def test_a_failure_is_a_document_too(check: Callable[..., tuple[int, str, str]], tmp_path: Path) -> None:
+def test_a_failure_is_a_document_too(check: Check, tmp_path: Path) -> None:
     config = tmp_path / "acuity.toml"
     config.write_text('[server]\nhttp = 8080\n\n[auth]\ntoken_file = "/nowhere/tokens"\n')
     code, out, err = check("--config", str(config), "--json")
@@ -183,7 +155,7 @@ def test_a_failure_is_a_document_too(check: Callable[..., tuple[int, str, str]],
 
 
 def test_all_that_is_wrong_is_said_at_once(
-    check: Callable[..., tuple[int, str, str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    check: Check, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     config = tmp_path / "acuity.toml"
     config.write_text("[mcp]\nmax_sesions = 9\nsession_ttl_seconds = -1\n[limits]\nrate = 'fast'\n")

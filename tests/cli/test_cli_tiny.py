@@ -46,14 +46,8 @@ def test_vmaf_scores_with_a_tiny_model(cli: Cli, clips: Path, models: Path, tmp_
 
 def test_vmaf_without_a_reference(cli: Cli, clips: Path, models: Path, tmp_path: Path) -> None:
     report = tmp_path / "report.xml"
-    alone = [
-        "-d",
-        str(clips / "dis.yuv"),
-        *GEOMETRY,
-        "--no-reference",
-        "--tiny_model",
-        str(models / "nr.onnx"),
-    ]
+    tiny = ["--no-reference", "--tiny_model", str(models / "nr.onnx")]
+    alone = ["-d", str(clips / "dis.yuv"), *GEOMETRY, *tiny]
     ran = cli.vmaf(*alone, "-o", str(report))
     assert ran.code == 0, ran.err
     tree = ElementTree.parse(report).getroot()
@@ -184,10 +178,8 @@ def test_one_model(tmp_path: Path, features: str, capsys: pytest.CaptureFixture[
 
 
 def test_a_ranking(tmp_path: Path, features: str, capsys: pytest.CaptureFixture[str]) -> None:
-    models = [
-        str(linear(tmp_path / "bad.onnx", (1.0, 0, 0, 0, 0, 0))),
-        str(linear(tmp_path / "good.onnx", SUM)),
-    ]
+    weights = {"bad": (1.0, 0, 0, 0, 0, 0), "good": SUM}
+    models = [str(linear(tmp_path / f"{name}.onnx", given)) for name, given in weights.items()]
     assert main(["evaluate", *models, "--features", features, "--pooling", "none"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert "40 rows" in lines[0]
@@ -272,10 +264,7 @@ def test_a_table_that_can_be_evaluated(folder: Path, capsys: pytest.CaptureFixtu
         ("ref,dis,mos\nref.y4m,dis0.y4m,nan\n", "has the mos 'nan', which is no number"),
         ("ref,dis,mos\nref.y4m,,5\n", "line 2 of '{list}' has no dis"),
         ("ref,dis,mos,crf\nref.y4m,dis0.y4m,5,1.5\n", "has the crf '1.5', which is no whole number"),
-        (
-            "ref,dis,mos\nref.y4m,dis0.y4m,5\nref.y4m,dis0.y4m,6\n",
-            "lines 2 and 3 of '{list}' have the same key",
-        ),
+        ("ref,dis,mos\nref.y4m,dis0.y4m,5\nref.y4m,dis0.y4m,6\n", "lines 2 and 3 of '{list}' have the same"),
         ("ref,dis,mos\nref.y4m,dis0.y4m,5\nref.y4m,gone.y4m,6\n", "line 3 of '{list}': "),
         ('ref,dis,mos\n"ref.y4m,5\n', "is no CSV"),
     ],
@@ -296,8 +285,6 @@ def test_lists_that_are_refused(
 def test_a_name_of_another_format(folder: Path, capsys: pytest.CaptureFixture[str], ending: str) -> None:
     output = folder / f"wrong{ending}"
     assert main(["features-table", str(folder / "list.csv"), "-o", str(output)]) == 1
-    assert (
-        f"and the table is written as parquet: name it '{folder / 'wrong.parquet'}'"
-        in capsys.readouterr().err
-    )
+    said = f"and the table is written as parquet: name it '{folder / 'wrong.parquet'}'"
+    assert said in capsys.readouterr().err
     assert not output.exists()

@@ -23,11 +23,6 @@ from cli_helpers import FRAMES, GEOMETRY, HEIGHT, WIDTH, Cli, encode, environmen
 from golden_figures import GoldenRun, load_cases, needs_golden
 
 
-@pytest.fixture
-def pair(clips: Path) -> list[str]:
-    return ["-r", str(clips / "ref.y4m"), "-d", str(clips / "dis.y4m")]
-
-
 def report(path: Path) -> dict[str, object]:
     document: dict[str, object] = json.loads(path.read_text())
     return document

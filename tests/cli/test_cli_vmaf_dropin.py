@@ -17,11 +17,6 @@ from misaligned_clips import encode_luma, frames_of
 ENCODED = ":cambi.enc_width=576:cambi.enc_height=324:cambi.enc_bitdepth=8"
 
 
-@pytest.fixture
-def pair(clips: Path) -> list[str]:
-    return ["-r", str(clips / "ref.y4m"), "-d", str(clips / "dis.y4m")]
-
-
 def columns(path: Path) -> list[str]:
     return path.read_text().splitlines()[0].split(",")[1:-1]
 
@@ -142,15 +137,6 @@ def test_a_model_that_only_libvmaf_carries(
         assert ran.err.count(words) == 1
 
 
-@pytest.mark.parametrize("name", ["psnr_y", "integer_adm2", "frameNum", "VMAF_integer_feature_adm2_score"])
-@pytest.mark.parametrize("program", ["vmaf", "acuity"])
-def test_a_model_labelled_like_a_column(cli: Cli, pair: list[str], program: str, name: str) -> None:
-    options = ["-m", f"version=vmaf_v0.6.1:name={name}", "--feature", "psnr"]
-    ran = cli.score(program, *pair[1::2], *options)
-    assert ran.code == 1
-    assert f"would be reported as '{name}', which is the name of another column" in ran.err
-
-
 # ---- Warnings: where both commands say them, what reports hold of them, and --strict ----
 
 
@@ -179,17 +165,13 @@ def test_where_there_is_no_summary_stderr_has_warnings(cli: Cli, short: tuple[st
     assert ENDED in line
 
 
-@pytest.mark.parametrize("command", ["vmaf", "acuity"])
 def test_strict_is_an_exit_code_and_nothing_is_lost(
     cli: Cli, short: tuple[str, str], whole: tuple[str, str], tmp_path: Path, command: str
 ) -> None:
     def code(pair: tuple[str, str], *options: str) -> int:
         out = tmp_path / f"{command}.json"
         out.unlink(missing_ok=True)
-        if command == "acuity":
-            ran = cli.acuity("score", *pair, "-o", str(out), *options)
-        else:
-            ran = cli.vmaf("-r", pair[0], "-d", pair[1], "--json", "-o", str(out), *options)
+        ran = cli.score(command, *pair, "-o", str(out), *options)
         assert out.exists()
         return ran.code
 

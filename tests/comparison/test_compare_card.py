@@ -28,14 +28,14 @@ def cuda(monkeypatch: pytest.MonkeyPatch) -> FakeCuda:
 def most_in_use(cuda: FakeCuda, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The most memory of the card that was ever in use, in a list that grows."""
     seen = [0]
-    real = cuda.runtime.malloc
+    real = cuda.malloc
 
     def malloc(size: int) -> int:
         address = real(size)
         seen.append(max(seen[-1], cuda.in_use()))
         return address
 
-    monkeypatch.setattr(cuda.runtime, "malloc", malloc)
+    monkeypatch.setattr(cuda, "malloc", malloc)
     return seen
 
 

@@ -27,9 +27,8 @@ from acuity.errors import BackendError, CardLost
 from acuity.features.extractor import Extractor, Frame, Geometry
 from acuity.features.ssimulacra2 import Ssimulacra2
 from acuity.features.vif import Vif
-from acuity.measure import Measurement
 from fake_cuda import FakeCuda, fake_cards
-from moving_pictures import HEIGHT, WIDTH, equal, measure, pair
+from moving_pictures import HEIGHT, WIDTH, equal, measure, measuring, pair
 
 pytestmark = pytest.mark.usefixtures("without_cuda")
 
@@ -86,10 +85,7 @@ class PlainVif(CpuDevice):
 def test_a_measurement_mixes_devices_by_extractor_and_says_which_computed_what() -> None:
     second = PlainVif()
     devices: list[Device] = [second, CpuDevice()]
-    with Measurement(threads=2, backend=devices) as measurement:
-        measurement.add_model("vmaf_v0.6.1")
-        for index in range(5):
-            measurement.add(*pair(index))
+    with measuring("vmaf_v0.6.1", frames=5, threads=2, backend=devices) as measurement:
         measurement.flush()
         mixed = measurement.results()
         assert measurement.backend == "plain-vif"

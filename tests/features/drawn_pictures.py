@@ -57,30 +57,22 @@ PATTERNS: Final[dict[str, tuple[Draw, Draw]]] = {
     "checkerboards": (_board(0), _board(1)),
     "gradients": (_ramp(1), _ramp(7)),
 }
-_DIVISORS: Final = {"400": (0, 0), "420": (2, 2), "422": (2, 1), "444": (1, 1)}
 
 
 def made_picture(draw: Draw, width: int, height: int, depth: int, subsampling: str, frame: int) -> Picture:
-    across, down = _DIVISORS[subsampling]
-    sizes = [(width, height)]
-    if across:
-        sizes += [((width + across - 1) // across, (height + down - 1) // down)] * 2
+    form = PixelFormat(subsampling, depth)
     planes = []
-    for index, (columns, rows) in enumerate(sizes):
+    for index, (rows, columns) in enumerate(form.plane_shapes(width, height)):
         y, x = np.mgrid[0:rows, 0:columns].astype(np.int64)
-        plane = draw(x + 100 * index, y, depth, frame)
-        planes.append(plane.astype(np.uint8 if depth == 8 else np.uint16))
-    return Picture(tuple(planes), PixelFormat(subsampling, depth))
+        planes.append(draw(x + 100 * index, y, depth, frame).astype(form.dtype))
+    return Picture(tuple(planes), form)
 
 
 def made_pairs(
     pattern: str, width: int = 64, height: int = 48, depth: int = 8, subsampling: str = "420", frames: int = 2
 ) -> list[tuple[Picture, Picture]]:
-    ref, dis = PATTERNS[pattern]
-    return [
-        (
-            made_picture(ref, width, height, depth, subsampling, frame),
-            made_picture(dis, width, height, depth, subsampling, frame),
-        )
-        for frame in range(frames)
-    ]
+    ref, dis = (
+        [made_picture(draw, width, height, depth, subsampling, frame) for frame in range(frames)]
+        for draw in PATTERNS[pattern]
+    )
+    return list(zip(ref, dis, strict=True))

@@ -23,29 +23,12 @@ from numpy.typing import NDArray
 WIDTH, HEIGHT, FRAMES = 352, 288, 3
 FORMATS = (("420", 8), ("420", 10), ("444", 8), ("422", 12))
 FEATURES = (
-    "adm=debug=true",
-    "cambi",
-    "cambi=full_ref=true",
-    "ciede",
-    "float_adm",
-    "float_ansnr",
-    "float_moment",
-    "float_motion",
-    "float_ms_ssim",
-    "float_ms_ssim=enable_db=true:clip_db=true",
-    "float_psnr",
-    "float_ssim",
-    "float_ssim=enable_db=true",
-    "float_ssim=enable_db=true:clip_db=true",
-    "float_vif",
-    "motion",
-    "psnr=enable_mse=true:enable_apsnr=true",
-    "psnr=min_sse=0.5:reduced_hbd_peak=true",
-    "psnr_hvs",
-    "speed_chroma",
+    *("adm=debug=true", "cambi", "cambi=full_ref=true", "ciede", "float_adm", "float_ansnr", "float_moment"),
+    *("float_motion", "float_ms_ssim", "float_ms_ssim=enable_db=true:clip_db=true", "float_psnr"),
+    *("float_ssim", "float_ssim=enable_db=true", "float_ssim=enable_db=true:clip_db=true", "float_vif"),
+    *("motion", "psnr=enable_mse=true:enable_apsnr=true", "psnr=min_sse=0.5:reduced_hbd_peak=true"),
+    *("psnr_hvs", "speed_chroma", "speed_temporal", "vif=debug=true"),
     "speed_chroma=speed_nn_floor=0.1:speed_sigma_nn=0.19:speed_weight_var_mode=5:speed_max_val=45.0",
-    "speed_temporal",
-    "vif=debug=true",
 )
 
 Plane = NDArray[np.int64]
@@ -60,17 +43,8 @@ def _noise(x: Plane, y: Plane, salt: int) -> Plane:
     return np.asarray((h ^ (h >> 15)) & 0xFFFF)
 
 
-def _identical(x: Plane, y: Plane, n: int, peak: int) -> tuple[Plane, Plane]:
-    one = _noise(x, y, n) * peak // 0xFFFF
-    return one, one
-
-
-def _black_white(x: Plane, y: Plane, n: int, peak: int) -> tuple[Plane, Plane]:
-    return 0 * x, 0 * x + peak
-
-
-def _full_range(x: Plane, y: Plane, n: int, peak: int) -> tuple[Plane, Plane]:
-    return _noise(x, y, n) * peak // 0xFFFF, _noise(x, y, n + 100) * peak // 0xFFFF
+def _spread(x: Plane, y: Plane, salt: int, peak: int) -> Plane:
+    return _noise(x, y, salt) * peak // 0xFFFF
 
 
 def _checkerboard(x: Plane, y: Plane, n: int, peak: int) -> tuple[Plane, Plane]:
@@ -84,17 +58,13 @@ def _gradient(x: Plane, y: Plane, n: int, peak: int) -> tuple[Plane, Plane]:
     return smooth, smooth // step * step
 
 
-def _flat(x: Plane, y: Plane, n: int, peak: int) -> tuple[Plane, Plane]:
-    return 0 * x + peak // 2, 0 * x + peak // 2 + 1
-
-
 PATTERNS: dict[str, Pattern] = {
-    "identical": _identical,
-    "black_white": _black_white,
-    "full_range": _full_range,
+    "identical": lambda x, y, n, peak: (_spread(x, y, n, peak),) * 2,
+    "black_white": lambda x, y, n, peak: (0 * x, 0 * x + peak),
+    "full_range": lambda x, y, n, peak: (_spread(x, y, n, peak), _spread(x, y, n + 100, peak)),
     "checkerboard": _checkerboard,
     "gradient": _gradient,
-    "flat": _flat,
+    "flat": lambda x, y, n, peak: (0 * x + peak // 2, 0 * x + peak // 2 + 1),
 }
 
 Planes = tuple[NDArray[np.uint8] | NDArray[np.uint16], ...]

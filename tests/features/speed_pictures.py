@@ -16,7 +16,6 @@ Plane = NDArray[np.int64]
 # A sample of 16 bits by column, row, and a number that says which plane of which frame of which picture.
 Pattern = Callable[[Plane, Plane, int], Plane]
 
-_SUBSAMPLING: Final = {"400": (1, 1), "420": (2, 2), "422": (2, 1), "444": (1, 1)}
 FRAMES: Final = 2
 
 
@@ -31,55 +30,28 @@ def tiles(x: Plane, y: Plane, seed: int) -> Plane:
     return (scrambled(x // 20, y // 20, seed // 2) * 3 + scrambled(x, y, seed)) // 4
 
 
-def gradient(x: Plane, y: Plane, seed: int) -> Plane:
-    return (x * 90 + y * 70 + seed * 50) % 65536
-
-
-def checkerboard(x: Plane, y: Plane, seed: int) -> Plane:
-    return (x + y + seed) % 2 * 65535
-
-
-def black_or_white(x: Plane, y: Plane, seed: int) -> Plane:
-    return 0 * x + seed % 2 * 65535
-
-
-def identical(x: Plane, y: Plane, seed: int) -> Plane:
-    return tiles(x, y, seed // 2 * 2)
-
-
-def one_flat_chroma_plane(x: Plane, y: Plane, seed: int) -> Plane:
-    return tiles(x, y, seed) if seed // 2 % 3 != 1 else 0 * x + 30000
-
-
-def one_flat_picture(x: Plane, y: Plane, seed: int) -> Plane:
-    return tiles(x, y, seed) if seed % 2 else 0 * x + 30000
-
-
 PATTERNS: Final[dict[str, Pattern]] = {
-    f.__name__: f
-    for f in (
-        scrambled,
-        tiles,
-        gradient,
-        checkerboard,
-        black_or_white,
-        identical,
-        one_flat_chroma_plane,
-        one_flat_picture,
-    )
+    "scrambled": scrambled,
+    "tiles": tiles,
+    "gradient": lambda x, y, seed: (x * 90 + y * 70 + seed * 50) % 65536,
+    "checkerboard": lambda x, y, seed: (x + y + seed) % 2 * 65535,
+    "black_or_white": lambda x, y, seed: 0 * x + seed % 2 * 65535,
+    "identical": lambda x, y, seed: tiles(x, y, seed // 2 * 2),
+    "one_flat_chroma_plane": lambda x, y, seed: tiles(x, y, seed) if seed // 2 % 3 != 1 else 0 * x + 30000,
+    "one_flat_picture": lambda x, y, seed: tiles(x, y, seed) if seed % 2 else 0 * x + 30000,
 }
 
 
 def picture(
     pattern: str, size: tuple[int, int], layout: str, depth: int, frame: int, *, worse: bool
 ) -> Picture:
+    form = PixelFormat(layout, depth)
     planes: list[Samples] = []
-    for number in range(1 if layout == "400" else 3):
-        across, down = _SUBSAMPLING[layout] if number else (1, 1)
-        y, x = np.mgrid[0 : -(-size[1] // down), 0 : -(-size[0] // across)]
+    for number, (rows, columns) in enumerate(form.plane_shapes(*size)):
+        y, x = np.mgrid[0:rows, 0:columns]
         samples = PATTERNS[pattern](x, y, (frame * 3 + number) * 2 + worse) >> (16 - depth)
-        planes.append(samples.astype(np.uint8) if depth == 8 else samples.astype(np.uint16))
-    return Picture(tuple(planes), PixelFormat(layout, depth))
+        planes.append(samples.astype(form.dtype))
+    return Picture(tuple(planes), form)
 
 
 def measure(

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import formula_pictures
 from acuity import _native
 from acuity.errors import FeatureError
 from acuity.features import EXTRACTORS, get_extractor
@@ -68,6 +69,31 @@ def test_shared_work_gives_the_same_figures(name: str) -> None:
     for member in members:
         apart.update(run(member))
     assert run(*members) == apart
+
+
+# Settings that share planes, statistics, or more than one pass of the kernels.
+TOGETHER = {
+    "float_adm": ["", "adm_enhn_gain_limit=1", "adm_enhn_gain_limit=1.2", "adm_csf_mode=1", "adm_p_norm=2.5",
+        "adm_p_norm=2.5:adm_enhn_gain_limit=1", "adm_bypass_cm=1", "adm_dlm_weight=0.8",
+        "adm_noise_weight=0.5", "adm_f1s2=0.3", "adm_skip_aim_scale=1"],
+    "float_vif": [f"vif_enhn_gain_limit={limit}:debug=true" for limit in (1, 1.01, 1.05, 1.1, 1.2, 100)],
+    "cambi": ["", "window_size=100:full_ref=true", "cambi_max_val=2", "topk=0.1"],
+    "speed_chroma": ["", "speed_sigma_nn=0.19", "speed_kernelscale=1.5",
+        "speed_sigma_nn=0.19:speed_nn_floor=0.1:speed_weight_var_mode=5:speed_max_val=3",
+        "speed_prescale=1.25:speed_prescale_method=bicubic"],
+    "speed_temporal": ["", "speed_use_ref_diff=true", "speed_sigma_nn=1.0"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TOGETHER)
+def test_settings_in_one_run_are_those_of_runs_of_their_own(name: str) -> None:
+    features = [f"{name}={options}".removesuffix("=") for options in TOGETHER[name]]
+    pairs = [formula_pictures.pair(260, 208, "444", 8, index) for index in range(2)]
+    apart: dict[str, Any] = {}
+    for feature in features:
+        apart.update(formula_pictures.measure(pairs, feature).columns)
+    found = formula_pictures.measure(pairs, *features).columns
+    np.testing.assert_equal(dict(found), apart)
 
 
 @pytest.mark.parametrize("name", EXTRACTORS)

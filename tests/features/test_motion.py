@@ -107,10 +107,10 @@ def test_chroma_is_wanted_only_where_it_counts() -> None:
 Figures = dict[str, dict[int, float]]
 
 
-def streamed(changes: list[float], options: dict[str, OptionValue]) -> Figures:
-    derivation = Motion(options).derivation()
+def streamed(changes: list[float], options: dict[str, OptionValue], start: int = 0) -> Figures:
+    derivation = Motion(options).derivation(start)
     found: Figures = {"integer_motion2": {}, "integer_motion3": {}}
-    known = [f for change in changes for f in derivation.push(change)] + derivation.finish()
+    known = [f for change in changes[start:] for f in derivation.push(change)] + derivation.finish()
     for key, index, value in known:
         name = key[:15]
         assert index not in found[name], "a figure came twice"
@@ -173,12 +173,7 @@ def test_a_late_start_gives_nothing_else(changes: list[float], start: int, wide:
     extractor = Motion(options)
     whole = at_once(changes, extractor)
     start = min(start, len(changes))
-    derivation = extractor.derivation(start)
-    known = [f for change in changes[start:] for f in derivation.push(change)] + derivation.finish()
-    found: Figures = {"integer_motion2": {}, "integer_motion3": {}}
-    for key, index, value in known:
-        found[key[:15]][index] = value
-    for name, figures in found.items():
+    for name, figures in streamed(changes, options, start).items():
         assert all(whole[name][index] == value for index, value in figures.items())
         assert not [index for index in figures if index < start]
         assert set(figures) >= set(range(extractor.settled(start), len(changes)))

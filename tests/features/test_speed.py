@@ -49,26 +49,6 @@ def test_frames_that_are_left_out_are_still_compared_with() -> None:
     assert list(some.columns["speed_temporal"]) == list(whole.columns["speed_temporal"][::2])
 
 
-def test_settings_in_one_run_are_those_of_runs_of_their_own() -> None:
-    """They share planes, and statistics, and some of them entropies."""
-    features = [
-        "speed_chroma",
-        "speed_chroma=speed_sigma_nn=0.19",
-        "speed_chroma=speed_sigma_nn=0.19:speed_nn_floor=0.1:speed_weight_var_mode=5:speed_max_val=3",
-        "speed_chroma=speed_kernelscale=1.5",
-        "speed_chroma=speed_prescale=1.25:speed_prescale_method=bicubic",
-        "speed_temporal",
-        "speed_temporal=speed_use_ref_diff=true",
-        "speed_temporal=speed_sigma_nn=1.0",
-    ]
-    together = measure("tiles", (240, 208), "444", 8, *features).columns
-    alone: dict[str, list[float]] = {}
-    for feature in features:
-        columns = measure("tiles", (240, 208), "444", 8, feature).columns
-        alone.update({key: list(column) for key, column in columns.items()})
-    assert {key: list(column) for key, column in together.items()} == alone
-
-
 @pytest.mark.parametrize(
     ("options", "geometry", "smallest"),
     [

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import formula_pictures
 from acuity import _native
+from acuity.devices import usable_instruction_sets as instruction_sets
 from acuity.features.extractor import Geometry
 from acuity.features.xpsnr import Xpsnr, weighted
 from acuity.video.picture import PixelFormat
@@ -98,15 +99,11 @@ def test_equal_frames_are_infinite_and_counted_as_such() -> None:
 def test_instruction_sets_agree(width: int, height: int, layout: str, depth: int, fast: bool) -> None:
     ref, dis = pair(width, height, layout, depth)
     chroma = ref.planes[1].shape[::-1] if layout != "400" else (0, 0)
-    found = {
-        tuple(
-            _native.Xpsnr(width, height, depth, chroma=chroma, fast=fast, instruction_set=name).run(
-                ref.planes, dis.planes, [dis.luma, ref.luma]
-            )
-        )
-        for name, runs in _native.instruction_sets()
-        if runs
-    }
+    size, given = (width, height, depth), (ref.planes, dis.planes, [dis.luma, ref.luma])
+    kernels = (
+        _native.Xpsnr(*size, chroma=chroma, fast=fast, instruction_set=name) for name in instruction_sets()
+    )
+    found = {tuple(kernel.run(*given)) for kernel in kernels}
     assert len(found) == 1
 
 

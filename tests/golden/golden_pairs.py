@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from typing import Any
 
 from acuity.measure import Measurement, Results
 from acuity.models import load_model
@@ -23,18 +24,10 @@ def pictures(name: str) -> list[Pair]:
     case = load_cases()[name]
 
     def read(path: object) -> list[Picture]:
-        reader = open_video(
-            str(path),
-            width=case.width,
-            height=case.height,
-            pixel_format=case.pixel_format,
-            bitdepth=case.bitdepth,
-        )
-        try:
+        form: dict[str, Any] = {"pixel_format": case.pixel_format, "bitdepth": case.bitdepth}
+        with open_video(str(path), width=case.width, height=case.height, **form) as reader:
             # A copy, since readers may use a buffer again once its picture is gone.
             return [Picture(tuple(plane.copy() for plane in p.planes), p.format, p.pts) for p in reader]
-        finally:
-            reader.close()
 
     return list(zip(read(case.reference), read(case.distorted), strict=True))
 

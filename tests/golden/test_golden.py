@@ -23,11 +23,8 @@ pytestmark = needs_golden
 UNDEFINED_CASE = "akiyo_22x18"
 UNDEFINED = ("integer_adm2", "integer_aim", "integer_adm3", "integer_adm_scale3", "vmaf")
 UNDEFINED_DEBUG = (
-    "integer_adm",
-    "integer_adm_num",
-    "integer_adm_den",
-    "integer_adm_num_scale3",
-    "integer_adm_den_scale3",
+    *("integer_adm", "integer_adm_num", "integer_adm_den"),
+    *("integer_adm_num_scale3", "integer_adm_den_scale3"),
 )
 
 Runs = list[tuple[GoldenCase, GoldenRun]]

@@ -6,15 +6,14 @@ import threading
 
 import pytest
 
-from acuity.measure import BoundarySnapshot, FrameBoundary, Measurement
-from moving_pictures import pair
+from acuity.measure import BoundarySnapshot, FrameBoundary
+from moving_pictures import measuring, pair
 
 
 def test_listeners_are_told_between_frames_on_the_feeding_thread() -> None:
     seen: list[BoundarySnapshot] = []
     threads: set[int] = set()
-    with Measurement(threads=2) as measurement:
-        measurement.add_feature("vif")
+    with measuring(features=("vif",), threads=2) as measurement:
         measurement.boundary.on_frame(
             lambda snapshot: (seen.append(snapshot), threads.add(threading.get_ident()))
         )
@@ -50,8 +49,7 @@ def test_a_listener_can_stop_the_feeding_and_read_scores() -> None:
         if snapshot.frames_fed == 3:
             raise Enough
 
-    with Measurement(threads=2) as measurement:
-        measurement.add_feature("vif")
+    with measuring(features=("vif",), threads=2) as measurement:
         measurement.boundary.on_frame(stop)
         with pytest.raises(Enough):
             for index in range(10):

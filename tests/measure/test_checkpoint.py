@@ -15,7 +15,7 @@ from acuity.features import EXTRACTORS
 from acuity.measure import Measurement, Results
 from acuity.measure.checkpoint import Checkpoint
 from acuity.video.picture import Picture, PixelFormat
-from moving_pictures import luma
+from moving_pictures import luma, measuring
 from steered import model
 
 FRAMES = 7
@@ -24,13 +24,9 @@ FEATURES = (
     *EXTRACTORS,
     "motion=motion_five_frame_window=true",
     "motion=motion_five_frame_window=true:motion_moving_average=true",
-    "motion=motion_moving_average=true:debug=true",
-    "motion=motion_force_zero=true",
-    "float_motion=debug=true",
-    "speed_temporal=speed_use_ref_diff=true",
-    "xpsnr=frame_rate=60",
-    "psnr=enable_apsnr=true",
-    "cambi=full_ref=true",
+    *("motion=motion_moving_average=true:debug=true", "motion=motion_force_zero=true"),
+    *("float_motion=debug=true", "speed_temporal=speed_use_ref_diff=true", "xpsnr=frame_rate=60"),
+    *("psnr=enable_apsnr=true", "cambi=full_ref=true"),
 )
 MODELS = ("v0.6.1", "bag", "motion", "average", "wide", "wide average", "aim")
 Setup = Callable[[Measurement], object]
@@ -125,8 +121,7 @@ def test_interrupted_again_and_again(
 
 def test_known_frames_are_fed_and_not_computed() -> None:
     _, checkpoint = run(feature("psnr"), 3)
-    with Measurement(1) as measurement:
-        measurement.add_feature("psnr")
+    with measuring(features=("psnr",), threads=1) as measurement:
         measurement.restore(checkpoint)
         assert measurement.restored == 3
         for index, (ref, _) in enumerate(PAIRS):
@@ -150,10 +145,11 @@ def test_other_measurements_are_refused(other: Setup, part: str) -> None:
         other(measurement)
         with pytest.raises(ResumeError, match=f"other {part}"):
             measurement.restore(checkpoint)
-    with Measurement(1, 2) as measurement:
-        measurement.add_feature("psnr")
-        with pytest.raises(ResumeError, match="other subsample"):
-            measurement.restore(checkpoint)
+    with (
+        measuring(features=("psnr",), threads=1, subsample=2) as measurement,
+        pytest.raises(ResumeError, match="other subsample"),
+    ):
+        measurement.restore(checkpoint)
 
 
 @pytest.mark.parametrize(
@@ -165,8 +161,7 @@ def test_other_measurements_are_refused(other: Setup, part: str) -> None:
     ],
 )
 def test_a_steered_measurement_has_no_checkpoint(steering: Setup) -> None:
-    with Measurement(1) as measurement:
-        measurement.add_model(model("motion"))
+    with measuring(model("motion"), threads=1) as measurement:
         measurement.add(*PAIRS[0])
         steering(measurement)
         measurement.add(*PAIRS[1])
@@ -175,8 +170,7 @@ def test_a_steered_measurement_has_no_checkpoint(steering: Setup) -> None:
 
 
 def test_an_interrupted_measurement_is_not_a_steered_one() -> None:
-    with Measurement(1) as measurement:
-        measurement.add_feature("psnr")
+    with measuring(features=("psnr",), threads=1) as measurement:
         assert not measurement.interrupt()  # nothing to keep
         measurement.add(*PAIRS[0])
         assert measurement.interrupt()

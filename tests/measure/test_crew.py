@@ -16,7 +16,7 @@ from acuity.measure.scheduler import most_pending
 from acuity.measure.worker import Lanes
 from acuity.video.picture import ColourTags
 from formula_pictures import pair as coloured_pair
-from moving_pictures import equal, measure, pair
+from moving_pictures import equal, measure, measuring, pair
 
 Job = Any  # a crew passes jobs on as they are
 
@@ -172,8 +172,7 @@ def test_measurements_that_share_threads_keep_their_colours_apart() -> None:
     tags = ColourTags(), ColourTags("bt709", True, "iec61966-2-1")
 
     def figure(colour: ColourTags, crew: Crew | None) -> float:
-        with Measurement(crew=crew, threads=None if crew else 1) as measurement:
-            measurement.add_feature("ssimulacra2")
+        with measuring(features=("ssimulacra2",), crew=crew, threads=None if crew else 1) as measurement:
             measurement.tell_colour(colour)
             measurement.add(*pictures)
             measurement.flush()

@@ -7,11 +7,10 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from acuity.measure import Measurement
 from acuity.measure.feed import feed
 from acuity.models import Model
 from acuity.video.picture import Picture
-from moving_pictures import pair
+from moving_pictures import measuring, pair
 
 Told = tuple[int, int | None, float | None]
 
@@ -37,8 +36,7 @@ def predictions(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 @pytest.mark.parametrize("subsample", [1, 4])
 def test_progress_ends_with_the_mean_of_all(subsample: int) -> None:
     told: list[Told] = []
-    with Measurement(2, subsample) as measurement:
-        measurement.add_model("vmaf_v0.6.1")
+    with measuring("vmaf_v0.6.1", threads=2, subsample=subsample) as measurement:
         feed(measurement, pairs(), total=9, progress=lambda *state: told.append(state))
         results = measurement.results()
     assert len(told) == 10
@@ -55,8 +53,7 @@ def test_the_running_mean_changes_no_digit(predictions: list[int]) -> None:
     found = []
     for running_mean in (True, False):
         predictions.clear()
-        with Measurement(2) as measurement:
-            measurement.add_model("vmaf_v0.6.1")
+        with measuring("vmaf_v0.6.1", threads=2) as measurement:
             feed(measurement, pairs(), progress=lambda *_: None, running_mean=running_mean)
             found.append(measurement.results().columns["vmaf"])
         assert predictions == ([1] * 9 if running_mean else [9])
@@ -65,8 +62,7 @@ def test_the_running_mean_changes_no_digit(predictions: list[int]) -> None:
 
 def test_told_rarely_frames_are_predicted_together(predictions: list[int]) -> None:
     told: list[Told] = []
-    with Measurement(2) as measurement:
-        measurement.add_model("vmaf_v0.6.1")
+    with measuring("vmaf_v0.6.1", threads=2) as measurement:
         feed(measurement, pairs(), total=9, progress=lambda *state: told.append(state), every=3600.0)
         assert measurement.results().pool() == pytest.approx(told[-1][2])
     assert [frames for frames, _, _ in told][1:] == [9]  # the first frame, and the end
@@ -81,7 +77,6 @@ def test_it_says_whether_the_pairs_came_to_their_end() -> None:
         yield from pairs(9 - last)
 
     for last, ended in ((4, False), (9, True)):
-        with Measurement(2) as measurement:
-            measurement.add_feature("psnr")
+        with measuring(features=("psnr",), threads=2) as measurement:
             assert feed(measurement, until(last)) is ended
             assert measurement.results().frames == list(range(last))

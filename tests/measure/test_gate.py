@@ -11,7 +11,7 @@ import pytest
 from acuity.errors import ClosedError, InputError, NoFramesError
 from acuity.measure import Measurement
 from acuity.measure.gate import Pause, describe_pauses
-from moving_pictures import equal
+from moving_pictures import equal, measuring
 from steered import model, pictures, unsteered
 
 PATIENCE = 30.0
@@ -37,12 +37,11 @@ class Clock:
 
 
 @contextmanager
-def measuring(name: str = "v0.6.1") -> Iterator[tuple[Measurement, Clock]]:
+def clocked() -> Iterator[tuple[Measurement, Clock]]:
     clock = Clock()
-    with Measurement(2) as measurement:
+    with measuring(model("v0.6.1"), threads=2) as measurement:
         measurement.gate.clock = clock
         measurement.boundary.on_pause(clock.wait)
-        measurement.add_model(model(name))
         yield measurement, clock
 
 
@@ -54,7 +53,7 @@ def lease(seconds: float, clock: Clock, by: str = "inspector") -> Pause:
 
 
 def test_add_waits_until_the_lease_runs_out() -> None:
-    with measuring() as (measurement, clock):
+    with clocked() as (measurement, clock):
         measurement.add(*pictures(0))
         measurement.gate.hold("one", lease(300, clock))
         assert measurement.paused
@@ -67,7 +66,7 @@ def test_add_waits_until_the_lease_runs_out() -> None:
 
 
 def test_frames_go_on_when_no_pause_is_left() -> None:
-    with measuring() as (measurement, clock):
+    with clocked() as (measurement, clock):
         measurement.gate.hold("one", lease(10, clock))
         measurement.gate.hold("two", lease(20, clock, "other"))
 
@@ -82,7 +81,7 @@ def test_frames_go_on_when_no_pause_is_left() -> None:
 
 
 def test_the_hosts_pause_and_the_clients_are_separate() -> None:
-    with measuring() as (measurement, clock):
+    with clocked() as (measurement, clock):
         measurement.pause()
         measurement.gate.hold("one", lease(10, clock))
         assert [pause.by for pause in measurement.gate.release_clients()] == ["inspector"]
@@ -96,7 +95,7 @@ def test_the_hosts_pause_and_the_clients_are_separate() -> None:
 
 
 def test_a_shared_pause_is_the_hosts_and_clients_may_end_it() -> None:
-    with measuring() as (measurement, clock):
+    with clocked() as (measurement, clock):
         measurement.pause(shared=True)
         clock.meanwhile = measurement.gate.release_clients
         measurement.add(*pictures(0))
@@ -105,7 +104,7 @@ def test_a_shared_pause_is_the_hosts_and_clients_may_end_it() -> None:
 
 def test_add_does_not_wait_for_its_own_threads_pause() -> None:
     """Nobody could end it: this thread would."""
-    with measuring() as (measurement, clock):
+    with clocked() as (measurement, clock):
         measurement.pause()
         assert measurement.add(*pictures(0)) == 0
         assert clock.waits == 0
@@ -115,8 +114,7 @@ def test_add_does_not_wait_for_its_own_threads_pause() -> None:
 
 
 def test_add_waits_for_another_threads_pause() -> None:
-    with Measurement(2) as measurement:
-        measurement.add_model(model("still"))
+    with measuring(model("still"), threads=2) as measurement:
         waiting = threading.Event()
         measurement.gate.on_wait(lambda _: waiting.set())
         measurement.pause()
@@ -130,7 +128,7 @@ def test_add_waits_for_another_threads_pause() -> None:
 
 
 def test_closing_ends_a_pause_that_add_waits_for() -> None:
-    with measuring() as (measurement, clock):
+    with clocked() as (measurement, clock):
         measurement.gate.hold("one", lease(300, clock))
         clock.meanwhile = measurement.close
         with pytest.raises(ClosedError):
@@ -138,7 +136,7 @@ def test_closing_ends_a_pause_that_add_waits_for() -> None:
 
 
 def test_whoever_watches_is_told_why_and_for_how_long() -> None:
-    with measuring() as (measurement, clock):
+    with clocked() as (measurement, clock):
         told: list[str | None] = []
         measurement.gate.on_wait(told.append)
         measurement.gate.hold("one", lease(2, clock))
@@ -158,7 +156,7 @@ def test_what_is_said_of_several() -> None:
 @pytest.mark.parametrize("how", ["stop", "stop_after"])
 def test_a_loop_of_add_learns_of_a_stop_by_a_value(how: str) -> None:
     """The loop of the README: nothing is raised, and what was fed is the result."""
-    with measuring() as (measurement, _):
+    with clocked() as (measurement, _):
         at = {"stop": measurement.stop, "stop_after": lambda: measurement.stop_after(4)}[how]
         measurement.boundary.on_frame(lambda now: at() if now.last_index == 4 else None)
         taken = [measurement.add(*pictures(index)) for index in range(8)]
@@ -174,7 +172,7 @@ def test_a_loop_of_add_learns_of_a_stop_by_a_value(how: str) -> None:
 
 
 def test_a_stop_ends_a_pause_and_is_final() -> None:
-    with measuring() as (measurement, clock):
+    with clocked() as (measurement, clock):
         measurement.add(*pictures(0))
         measurement.gate.hold("one", lease(300, clock))
         clock.meanwhile = measurement.stop
@@ -187,7 +185,7 @@ def test_a_stop_ends_a_pause_and_is_final() -> None:
 
 
 def test_a_stop_before_the_first_frame_leaves_nothing() -> None:
-    with measuring() as (measurement, _):
+    with clocked() as (measurement, _):
         measurement.stop()
         assert measurement.add(*pictures(0)) is None
         measurement.flush()

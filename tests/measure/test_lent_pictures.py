@@ -17,7 +17,7 @@ from acuity.errors import ClosedError, FeatureError, InputError
 from acuity.measure import Measurement
 from acuity.measure.crew import Crew
 from acuity.video.picture import Picture, PixelFormat
-from moving_pictures import HEIGHT, WIDTH, equal, luma, measure, pair
+from moving_pictures import HEIGHT, WIDTH, equal, luma, measure, measuring, pair
 
 
 class OfAnotherLibrary:
@@ -35,10 +35,7 @@ class OfAnotherLibrary:
 
 
 def lending(*features: str, **settings: Any) -> Measurement:
-    measurement = Measurement(**settings)
-    for feature in features:
-        measurement.add_feature(feature)
-    return measurement
+    return measuring(features=features, **settings)
 
 
 @pytest.mark.parametrize("copy", [True, False])

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from acuity.errors import FeatureError, NoFramesError, NotReady
-from acuity.measure import Measurement
-from moving_pictures import HEIGHT, WIDTH, equal, measure, pair
+from moving_pictures import HEIGHT, WIDTH, equal, measure, measuring, pair
 
 V061 = "vmaf_v0.6.1"
 NEG = "version=vmaf_v0.6.1neg:name=neg"
@@ -43,15 +42,16 @@ def test_columns_are_in_report_order() -> None:
 
 
 def test_scores_are_known_as_soon_as_their_inputs_are() -> None:
-    with Measurement(threads=1) as measurement:
-        measurement.add_model(V061)
+    with measuring(V061, threads=1) as measurement:
         with pytest.raises(NotReady):
             measurement.score_at(0)
         for index in range(4):
             measurement.add(*pair(index))
         with pytest.raises(NotReady, match="frame 3 has no vmaf yet: feed more frames or flush"):
             measurement.score_at(3)
-        wait_for_frames(measurement, 4)
+        assert measurement._scheduler is not None
+        measurement._scheduler.drain()
+        assert measurement.snapshot().frames_done == 4
         early = [measurement.score_at(index) for index in range(3)]
         assert measurement.feature_at(2, "integer_motion2") >= 0
         with pytest.raises(NotReady):
@@ -64,13 +64,6 @@ def test_scores_are_known_as_soon_as_their_inputs_are() -> None:
             measurement.score_at(4)
 
 
-def wait_for_frames(measurement: Measurement, count: int) -> None:
-    scheduler = measurement._scheduler
-    assert scheduler is not None
-    scheduler.drain()
-    assert measurement.snapshot().frames_done == count
-
-
 def test_subsampling_skips_frames_but_sees_all_motion() -> None:
     every = measure(10, V061)
     third = measure(10, V061, subsample=3)
@@ -80,10 +73,7 @@ def test_subsampling_skips_frames_but_sees_all_motion() -> None:
 
 
 def test_subsampled_frames_have_no_score() -> None:
-    with Measurement(subsample=2) as measurement:
-        measurement.add_model(V061)
-        for index in range(4):
-            measurement.add(*pair(index))
+    with measuring(V061, frames=4, subsample=2) as measurement:
         measurement.flush()
         assert measurement.score_at(2) > 0
         with pytest.raises(NotReady, match="one frame in 2 is measured"):
@@ -93,10 +83,7 @@ def test_subsampled_frames_have_no_score() -> None:
 
 
 def test_pooling() -> None:
-    with Measurement() as measurement:
-        measurement.add_model(V061)
-        for index in range(5):
-            measurement.add(*pair(index))
+    with measuring(V061, frames=5) as measurement:
         measurement.flush()
         scores = measurement.results().columns["vmaf"]
         assert measurement.pool() == pytest.approx(scores.mean())

@@ -11,7 +11,7 @@ import pytest
 from acuity.errors import BackendError, FeatureError, InputError, PairingError
 from acuity.measure import Measurement
 from acuity.video.picture import Picture, PixelFormat
-from moving_pictures import HEIGHT, WIDTH, equal, luma, measure, pair
+from moving_pictures import HEIGHT, WIDTH, equal, luma, measure, measuring, pair
 
 V061 = "vmaf_v0.6.1"
 
@@ -19,8 +19,7 @@ V061 = "vmaf_v0.6.1"
 def test_arrays_are_copied_and_pictures_are_not() -> None:
     expected = measure(3, V061)
     ref, dis = np.empty((HEIGHT, WIDTH), np.uint8), np.empty((HEIGHT, WIDTH), np.uint8)
-    with Measurement(threads=2) as measurement:
-        measurement.add_model(V061)
+    with measuring(V061, threads=2) as measurement:
         for index in range(3):
             ref[:], dis[:] = luma(index), luma(index, worse=True)
             measurement.add(ref, dis)
@@ -38,8 +37,7 @@ def test_what_is_no_backend(backend: Any) -> None:
 
 def test_arrays_may_be_strided_and_have_chroma() -> None:
     chroma = np.zeros((HEIGHT // 2, WIDTH // 2), np.uint8)
-    with Measurement() as measurement:
-        measurement.add_model(V061)
+    with measuring(V061) as measurement:
         for index in range(3):
             ref = np.repeat(luma(index), 2, axis=1)[:, ::2]
             measurement.add((ref, chroma, chroma), (luma(index, worse=True), chroma, chroma))  # type: ignore[arg-type]
@@ -48,15 +46,11 @@ def test_arrays_may_be_strided_and_have_chroma() -> None:
 
 
 def test_deep_arrays_say_their_depth() -> None:
-    with Measurement() as measurement:
-        measurement.add_feature("vif")
-        with pytest.raises(InputError, match="pass bitdepth="):
-            measurement.add(luma(0, depth=10), luma(0, depth=10, worse=True))
+    with measuring(features=("vif",)) as measurement:
         measurement.add(luma(0, depth=10), luma(0, depth=10, worse=True), bitdepth=10)
         measurement.flush()
         found = measurement.results()
-    with Measurement() as measurement:
-        measurement.add_feature("vif")
+    with measuring(features=("vif",)) as measurement:
         measurement.add(*pair(0, depth=10))
         measurement.flush()
         assert equal(measurement.results(), found)
@@ -64,11 +58,9 @@ def test_deep_arrays_say_their_depth() -> None:
 
 def test_pictures_that_do_not_fit_are_explained() -> None:
     small = np.zeros((40, 40), np.uint8)
-    with Measurement() as measurement:
-        measurement.add_feature("vif")
-        with pytest.raises(
-            PairingError, match="the reference is 70x52 at 8 bits and the distorted picture 40x40"
-        ):
+    with measuring(features=("vif",)) as measurement:
+        said = "the reference is 70x52 at 8 bits and the distorted picture 40x40"
+        with pytest.raises(PairingError, match=said):
             measurement.add(luma(0), small)
         measurement.add(luma(0), luma(0))
         with pytest.raises(InputError, match="frame 1 is 40x40 at 8 bits, but the video was 70x52"):
@@ -78,25 +70,19 @@ def test_pictures_that_do_not_fit_are_explained() -> None:
 def test_samples_deeper_than_said_are_refused() -> None:
     good, bad = luma(0, depth=10), luma(0, depth=10)
     bad[HEIGHT - 1, WIDTH - 1] = 1024
-    with Measurement() as measurement:
-        measurement.add_feature("motion")
+    with measuring(features=("motion",)) as measurement:
         measurement.add(good, good, bitdepth=10)
         measurement.add(good, bad, bitdepth=10)
-        with pytest.raises(
-            InputError, match="frame 1 of the distorted video has the sample 1024, and 10 bits"
-        ):
+        said = "frame 1 of the distorted video has the sample 1024, and 10 bits"
+        with pytest.raises(InputError, match=said):
             measurement.flush()
 
 
-@pytest.mark.parametrize(("model", "side"), [(V061, 16), (V061, 15)])
-def test_sizes_without_an_answer_are_refused_with_the_reason(model: str, side: int) -> None:
-    tiny = np.zeros((side, 64), np.uint8)
-    with Measurement() as measurement:
-        measurement.add_model(model)
-        with pytest.raises(
-            FeatureError, match="adm needs pictures of at least 17x17 samples, because its coarsest"
-        ):
-            measurement.add(tiny, tiny)
+def test_sizes_without_an_answer_are_refused_with_the_reason() -> None:
+    tiny = np.zeros((16, 64), np.uint8)
+    said = "adm needs pictures of at least 17x17 samples, because its coarsest"
+    with measuring(V061) as measurement, pytest.raises(FeatureError, match=said):
+        measurement.add(tiny, tiny)
 
 
 LUMA = np.zeros((HEIGHT, WIDTH), np.uint8)
@@ -128,8 +114,7 @@ GREY = PixelFormat("400", 8)
     ],
 )
 def test_what_is_no_picture_gets_a_sentence(given: Any, words: str) -> None:
-    with Measurement(threads=1) as measurement:
-        measurement.add_model(V061)
+    with measuring(V061, threads=1) as measurement:
         with pytest.raises(InputError, match=re.escape(words)):
             measurement.add(given, given)
         assert measurement.frames == 0
@@ -146,8 +131,7 @@ def test_what_is_no_picture_gets_a_sentence(given: Any, words: str) -> None:
 )
 def test_a_bit_depth_that_cannot_be(bitdepth: Any, said: str) -> None:
     deep = luma(0, depth=10)
-    with Measurement(threads=1) as measurement:
-        measurement.add_feature("psnr")
+    with measuring(features=("psnr",), threads=1) as measurement:
         with pytest.raises(InputError, match=re.escape(said)):
             measurement.add(deep, deep, bitdepth=bitdepth)
         measurement.add(deep, deep, bitdepth=np.int64(10))  # type: ignore[arg-type]

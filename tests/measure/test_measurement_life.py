@@ -17,7 +17,7 @@ import pytest
 from acuity.errors import BackendError, ClosedError, FeatureError, FeedingError, InputError, NoFramesError
 from acuity.measure import Measurement, available_threads
 from acuity.video.picture import Picture, PixelFormat
-from moving_pictures import HEIGHT, WIDTH, pair
+from moving_pictures import HEIGHT, WIDTH, measuring, pair
 
 V061 = "vmaf_v0.6.1"
 
@@ -28,16 +28,12 @@ def test_nothing_to_measure_is_refused() -> None:
 
 
 def test_two_models_of_one_name_are_refused() -> None:
-    with Measurement() as measurement:
-        measurement.add_model(V061)
-        with pytest.raises(FeatureError, match=r"both be reported as 'vmaf': .* :name=LABEL"):
-            measurement.add_model("vmaf_v0.6.1neg")
+    with pytest.raises(FeatureError, match=r"both be reported as 'vmaf': .* :name=LABEL"):
+        measuring(V061, "vmaf_v0.6.1neg")
 
 
 def test_flushed_and_closed_measurements_take_no_frames() -> None:
-    measurement = Measurement()
-    measurement.add_feature("vif")
-    measurement.add(*pair(0))
+    measurement = measuring(features=("vif",), frames=1)
     measurement.flush()
     with pytest.raises(ClosedError, match="was flushed"):
         measurement.add(*pair(1))
@@ -49,16 +45,14 @@ def test_flushed_and_closed_measurements_take_no_frames() -> None:
 
 
 def test_no_frames_no_results() -> None:
-    with Measurement() as measurement:
-        measurement.add_model(V061)
+    with measuring(V061) as measurement:
         measurement.flush()
         with pytest.raises(NoFramesError, match="no frame was measured"):
             measurement.results()
 
 
 def test_unknown_scores_and_features_are_explained() -> None:
-    with Measurement() as measurement:
-        measurement.add_feature("motion")
+    with measuring(features=("motion",)) as measurement:
         with pytest.raises(FeatureError, match="no model was added"):
             measurement.score_at(0)
         measurement.add_model(V061)
@@ -95,17 +89,13 @@ def worker_threads() -> list[threading.Thread]:
 
 def test_threads_end_with_the_measurement() -> None:
     assert not worker_threads()
-    with Measurement(threads=3) as measurement:
-        measurement.add_feature("vif")
-        measurement.add(*pair(0))
+    with measuring(features=("vif",), frames=1, threads=3):
         assert len(worker_threads()) == 3
     assert not worker_threads()
 
 
 def test_a_forgotten_measurement_ends_its_threads() -> None:
-    measurement = Measurement(threads=2)
-    measurement.add_feature("vif")
-    measurement.add(*pair(0))
+    measurement = measuring(features=("vif",), frames=1, threads=2)
     del measurement
     gc.collect()
     assert not worker_threads()
@@ -121,9 +111,7 @@ def test_pictures_are_let_go() -> None:
         __hash__ = object.__hash__
         __eq__ = object.__eq__
 
-    with Measurement(threads=2) as measurement:
-        measurement.add_feature("motion=motion_five_frame_window=true")
-        measurement.add_feature("vif")
+    with measuring(features=("motion=motion_five_frame_window=true", "vif"), threads=2) as measurement:
         for index in range(30):
             ref, dis = (Tracked(p.planes, p.format) for p in pair(index))
             alive.update((ref, dis))
@@ -138,12 +126,13 @@ def test_pictures_are_let_go() -> None:
 
 def test_an_error_in_a_worker_reaches_the_feeder() -> None:
     broken = Picture((np.zeros((HEIGHT, WIDTH), np.uint8).T.copy().T,), PixelFormat("400", 8))
-    with Measurement(threads=2) as measurement:
-        measurement.add_feature("vif")
-        with pytest.raises(ValueError, match="contiguous"):
-            for _ in range(10):
-                measurement.add(broken, broken)
-            measurement.flush()
+    with (
+        measuring(features=("vif",), threads=2) as measurement,
+        pytest.raises(ValueError, match="contiguous"),
+    ):
+        for _ in range(10):
+            measurement.add(broken, broken)
+        measurement.flush()
     assert not worker_threads()
 
 
@@ -174,17 +163,9 @@ def _in_a_child(action: Callable[[], object]) -> str:
     "what", ["add", "flush", "score_at", "feature_at", "results", "pool", "swap_model", "stop_after"]
 )
 def test_a_forked_process_is_refused_its_parents_measurement(what: str) -> None:
-    with Measurement(threads=2) as measurement:
-        measurement.add_model(V061)
-        for index in range(3):
-            measurement.add(*pair(index))
-        arguments: dict[str, tuple[Any, ...]] = {
-            "add": pair(3),
-            "score_at": (0,),
-            "feature_at": (0, "integer_adm2"),
-            "swap_model": ("vmaf", "vmaf_v0.6.1neg"),
-            "stop_after": (9,),
-        }
+    with measuring(V061, frames=3, threads=2) as measurement:
+        arguments: dict[str, tuple[Any, ...]] = {"add": pair(3), "score_at": (0,), "stop_after": (9,)}
+        arguments |= {"feature_at": (0, "integer_adm2"), "swap_model": ("vmaf", "vmaf_v0.6.1neg")}
         found = _in_a_child(lambda: getattr(measurement, what)(*arguments.get(what, ())))
         assert found.startswith("ClosedError: the measurement belongs to the process that made it")
         measurement.flush()
@@ -194,15 +175,11 @@ def test_a_forked_process_is_refused_its_parents_measurement(what: str) -> None:
 def test_a_forked_process_may_close_it_and_make_its_own() -> None:
     def make_another() -> None:
         measurement.close()
-        with Measurement(threads=1) as own:
-            own.add_feature("psnr")
-            own.add(*pair(0))
+        with measuring(features=("psnr",), frames=1, threads=1) as own:
             own.flush()
             assert own.feature_at(0, "psnr_y") > 0
 
-    with Measurement(threads=2) as measurement:
-        measurement.add_model(V061)
-        measurement.add(*pair(0))
+    with measuring(V061, frames=1, threads=2) as measurement:
         assert _in_a_child(make_another) == "done"
 
 
@@ -213,8 +190,7 @@ def test_two_threads_that_feed_are_noticed() -> None:
         inside.set()
         assert go_on.wait(30)
 
-    with Measurement(threads=1) as measurement:
-        measurement.add_feature("psnr")
+    with measuring(features=("psnr",), threads=1) as measurement:
         stop_listening = measurement.boundary.on_frame(wait)
         other = threading.Thread(target=measurement.add, args=pair(0))
         other.start()
@@ -231,18 +207,13 @@ def test_two_threads_that_feed_are_noticed() -> None:
 
 @pytest.mark.parametrize("name", ["psnr_y", "integer_adm2", "integer_motion2", "frameNum", "Frame"])
 def test_a_model_labelled_like_a_column_is_refused(name: str) -> None:
-    with (
-        Measurement() as measurement,
-        pytest.raises(FeatureError, match=f"reported as '{name}', which is the"),
-    ):
-        measurement.add_model(f"version={V061}:name={name}")
+    with pytest.raises(FeatureError, match=f"reported as '{name}', which is the"):
+        measuring(f"version={V061}:name={name}")
 
 
 def test_a_model_that_is_swapped_in_brings_no_clash() -> None:
     limited = "integer_vif_scale0_egl_1"
-    with Measurement() as measurement:
-        measurement.add_model(V061)
-        measurement.add_model(f"version={V061}:name={limited}")
+    with measuring(V061, f"version={V061}:name={limited}") as measurement:
         measurement.add(*pair(0))
         with pytest.raises(FeatureError, match=f"a model is reported as '{limited}'"):
             measurement.swap_model("vmaf", "vmaf_v0.6.1neg")

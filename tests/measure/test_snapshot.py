@@ -9,6 +9,7 @@ import pytest
 
 from acuity.errors import NoFramesError, NotReady
 from acuity.measure import Measurement, Results
+from moving_pictures import measuring
 from steered import MODELS, model, pictures, unsteered
 
 FRAMES = 40
@@ -47,8 +48,7 @@ class Reader(threading.Thread):
 
 @pytest.mark.parametrize("threads", [1, 3])
 def test_results_while_frames_are_fed(threads: int) -> None:
-    with Measurement(threads) as measurement:
-        measurement.add_model(model("v0.6.1"))
+    with measuring(model("v0.6.1"), threads=threads) as measurement:
         readers = [Reader(measurement) for _ in range(2)]
         for reader in readers:
             reader.start()
@@ -85,10 +85,7 @@ def check_partial(results: Results) -> None:
 
 
 def test_partial_results_pool_what_is_there() -> None:
-    with Measurement(1) as measurement:
-        measurement.add_model(model("v0.6.1"))
-        for index in range(4):
-            measurement.add(*pictures(index))
+    with measuring(model("v0.6.1"), threads=1, frames=4) as measurement:
         assert measurement._scheduler is not None
         measurement._scheduler.drain()
         assert "vmaf" not in measurement.results().pooled()

@@ -7,8 +7,8 @@ import pytest
 
 from acuity.measure import Measurement, Segment, Swap
 from acuity.models import Model
-from moving_pictures import equal, pair
-from steered import MODELS, AnyModel, check, model, pictures, steer, unsteered
+from moving_pictures import equal, measuring, pair
+from steered import MODELS, AnyModel, Steps, check, model, steer, unsteered
 
 FRAMES = 9
 LABELS = {name: model(name).label for name in MODELS}
@@ -92,14 +92,8 @@ def test_extractors_stop_when_nobody_needs_them() -> None:
             assert there.tolist() == (list(range(4, FRAMES)) if "egl_1" in key else list(range(4)))
     # Motion runs on for one frame: the last frame before the change waits for it.
     columns = steer(FRAMES, {4: swap("still")}, "v0.6.1").columns
-    assert np.flatnonzero(~np.isnan(columns["VMAF_integer_feature_motion_sad_score"])).tolist() == [
-        0,
-        1,
-        2,
-        3,
-        4,
-    ]
-    assert np.flatnonzero(~np.isnan(columns["integer_motion2"])).tolist() == [0, 1, 2, 3]
+    for key, there in (("VMAF_integer_feature_motion_sad_score", 5), ("integer_motion2", 4)):
+        assert np.flatnonzero(~np.isnan(columns[key])).tolist() == list(range(there))
 
 
 def test_a_later_swap_takes_the_place_of_one_that_waits() -> None:
@@ -135,11 +129,7 @@ def test_before_the_first_frame_it_is_as_if_never_added() -> None:
 
 def test_a_model_that_takes_all_frames_leaves_a_trace() -> None:
     """Every frame is predicted again, because the features of both were measured."""
-    with Measurement(1) as measurement:
-        measurement.add_model("vmaf_v0.6.1")
-        measurement.add_model("vmaf_v0.6.1neg:name=neg")
-        for index in range(4):
-            measurement.add(*pair(index))
+    with measuring("vmaf_v0.6.1", "vmaf_v0.6.1neg:name=neg", frames=4, threads=1) as measurement:
         measurement.swap_model("vmaf", "vmaf_v0.6.1neg", repredict=True)
         measurement.add(*pair(4))
         measurement.flush()
@@ -161,12 +151,8 @@ def test_to_a_collection_and_back() -> None:
 
 @pytest.mark.parametrize("threads", [1, 3])
 def test_subsampling_changes_from_the_next_frame_on(threads: int) -> None:
-    steps = {
-        4: lambda m: m.set_subsample(3),
-        7: swap("neg"),
-        11: lambda m: m.set_subsample(2),
-        13: swap("wide average"),
-    }
+    thinned: Steps = {4: lambda m: m.set_subsample(3), 11: lambda m: m.set_subsample(2)}
+    steps: Steps = {**thinned, 7: swap("neg"), 13: swap("wide average")}
     results = steer(18, steps, "v0.6.1", threads=threads)
     assert results.frames == [0, 1, 2, 3, 6, 9, 12, 14, 16]
     assert results.steps == [(0, 1), (4, 3), (11, 2)]
@@ -183,12 +169,8 @@ def test_frames_are_predicted_once_by_the_model_that_holds(monkeypatch: pytest.M
         return predict(self, columns)
 
     monkeypatch.setattr(Model, "predict", count)
-    steer(
-        FRAMES,
-        {2: swap("v0.6.1"), 6: lambda m: m.set_subsample(2)},
-        "still",
-        features=("vif", "adm", "motion"),
-    )
+    steps: Steps = {2: swap("v0.6.1"), 6: lambda m: m.set_subsample(2)}
+    steer(FRAMES, steps, "still", features=("vif", "adm", "motion"))
     assert predicted == [(LABELS["still"], 2), (LABELS["v0.6.1"], 6)]  # frames 2 to 6 and 8
 
 
@@ -200,11 +182,8 @@ def test_repredicting_takes_what_features_allow() -> None:
     # Measured, not measured, measured: frame 3 waits for motion of frame 4, which both models use.
     steps = {4: swap("still"), 7: swap("v0.6.1", repredict=True)}
     between = steer(FRAMES, steps, "v0.6.1", features=("adm",))
-    assert [(s.label, s.first) for s in between.segments] == [
-        (LABELS["v0.6.1"], 0),
-        (LABELS["still"], 4),
-        (LABELS["v0.6.1"], 7),
-    ]
+    held = [(LABELS["v0.6.1"], 0), (LABELS["still"], 4), (LABELS["v0.6.1"], 7)]
+    assert [(s.label, s.first) for s in between.segments] == held
     for results in (kept, lost, between):
         check(results, FRAMES)
 
@@ -217,10 +196,7 @@ def test_figures_of_another_kind_under_the_same_name_are_not_taken() -> None:
 
 def test_repredicted_scores_are_not_overtaken_by_old_ones() -> None:
     """What was read before is kept for the model it belongs to, and not for the frame."""
-    with Measurement(threads=1) as measurement:
-        measurement.add_model(model("v0.6.1"))
-        for index in range(4):
-            measurement.add(*pictures(index))
+    with measuring(model("v0.6.1"), threads=1, frames=4) as measurement:
         assert measurement._scheduler is not None
         measurement._scheduler.drain()
         before = measurement.score_at(1)

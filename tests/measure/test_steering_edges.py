@@ -14,15 +14,12 @@ from acuity.measure import Measurement
 from acuity.measure.agenda import Agenda
 from acuity.measure.gate import Pause
 from acuity.models import load_model
+from moving_pictures import measuring
 from steered import MODELS, check, model, pictures, steer
 
 
 def test_wrong_swaps_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    with Measurement(threads=1) as measurement:
-        measurement.add_model(model("v0.6.1"))
-        measurement.add_model(model("still").renamed("vmaf_0001"))
-        for index in range(3):
-            measurement.add(*pictures(index))
+    with measuring(model("v0.6.1"), model("still").renamed("vmaf_0001"), threads=1, frames=3) as measurement:
         agenda: Agenda = measurement._agenda
         with pytest.raises(FeatureError, match="no model is reported as 'neg': there are vmaf, vmaf_0001"):
             measurement.swap_model("neg", model("neg"))
@@ -49,8 +46,7 @@ def test_wrong_swaps_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_frames_without_a_figure_say_why() -> None:
     late = "integer_motion3_mffw_mma"
-    with Measurement(threads=1) as measurement:
-        measurement.add_model(model("still"))
+    with measuring(model("still"), threads=1) as measurement:
         for index in range(10):
             if index == 4:
                 measurement.swap_model("vmaf", model("bag"))
@@ -75,8 +71,7 @@ def test_frames_without_a_figure_say_why() -> None:
 
 def test_many_swaps_cost_no_memory() -> None:
     """Also those to ever new models, as long as no frame is measured for them."""
-    with Measurement(threads=1) as measurement:
-        measurement.add_model(model("v0.6.1"))
+    with measuring(model("v0.6.1"), threads=1) as measurement:
         measurement.add(*pictures(0))
         for number in range(200):
             spec = f"vmaf_v0.6.1:vif.vif_enhn_gain_limit={1 + number / 10}"

@@ -11,7 +11,7 @@ from acuity.errors import ClosedError, InputError
 from acuity.measure import BoundarySnapshot, Measurement
 from acuity.measure.feed import feed
 from acuity.video.picture import Picture
-from moving_pictures import equal
+from moving_pictures import equal, measuring
 from steered import model, pictures, unsteered
 
 PATIENCE = 30.0
@@ -37,8 +37,7 @@ def at(frame: int, measurement: Measurement, action: object) -> None:
 @pytest.mark.parametrize("asked_at", [0, 3, 4])
 def test_stopping_equals_a_clip_that_ends_there(asked_at: int) -> None:
     given: list[int] = []
-    with Measurement(2) as measurement:
-        measurement.add_model(model("v0.6.1"))
+    with measuring(model("v0.6.1"), threads=2) as measurement:
         at(asked_at, measurement, lambda: measurement.stop_after(4))
         feed(measurement, endless(given))
         assert measurement.finished
@@ -50,8 +49,7 @@ def test_stopping_equals_a_clip_that_ends_there(asked_at: int) -> None:
 
 
 def test_nothing_is_taken_after_the_last_frame() -> None:
-    with Measurement(1) as measurement:
-        measurement.add_feature("vif")
+    with measuring(features=("vif",), threads=1) as measurement:
         measurement.stop_after(1)
         assert measurement.last_frame == 1
         for index in range(2):
@@ -73,8 +71,7 @@ def test_nothing_is_taken_after_the_last_frame() -> None:
 
 def test_the_running_mean_follows_what_is_steered() -> None:
     told: list[tuple[int, int | None, float | None]] = []
-    with Measurement(2) as measurement:
-        measurement.add_model(model("v0.6.1"))
+    with measuring(model("v0.6.1"), threads=2) as measurement:
         at(3, measurement, lambda: measurement.set_subsample(3))
         at(7, measurement, lambda: measurement.swap_model("vmaf", model("still"), repredict=True))
         at(7, measurement, lambda: measurement.stop_after(11))
@@ -116,8 +113,7 @@ def test_a_pause_holds_the_feeding_until_somebody_resumes(frame: int) -> None:
 def test_whoever_steers_waits_in_its_own_way() -> None:
     """The waiter is called again and again, on the feeding thread, and may steer meanwhile."""
     turns: list[int] = []
-    with Measurement(2) as measurement:
-        measurement.add_model(model("still"))
+    with measuring(model("still"), threads=2) as measurement:
         measurement.stop_after(8)
         at(3, measurement, measurement.pause)
 
@@ -159,8 +155,7 @@ class Stalling:
 
 @pytest.mark.parametrize("count", [1, 4])
 def test_stopping_ends_the_wait_for_a_pair_that_does_not_come(count: int) -> None:
-    with Measurement(2) as measurement:
-        measurement.add_model(model("v0.6.1"))
+    with measuring(model("v0.6.1"), threads=2) as measurement:
         turns: list[int] = []
 
         def steer() -> None:
@@ -181,8 +176,7 @@ def test_stopping_ends_the_wait_for_a_pair_that_does_not_come(count: int) -> Non
 
 
 def test_a_pause_in_the_wait_for_a_pair_holds_it() -> None:
-    with Measurement(2) as measurement:
-        measurement.add_model(model("still"))
+    with measuring(model("still"), threads=2) as measurement:
         source = Stalling(2)
         waits: list[int] = []
         measurement.boundary.on_idle(measurement.pause)

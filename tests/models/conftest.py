@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
 
-from acuity.errors import FeatureError
 from small_model import small_document
 
 
@@ -34,19 +31,3 @@ def save(tmp_path: Path) -> Callable[[Any], str]:
         return str(path)
 
     return write
-
-
-@pytest.fixture
-def registry(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A registry that knows adm2 and vif_scale0 only, whatever the real one has learnt."""
-    providers = {"VMAF_integer_feature_adm2_score": "adm", "VMAF_integer_feature_vif_scale0_score": "vif"}
-
-    def extractor_for_feature(name: str) -> type:
-        if name not in providers:
-            raise FeatureError(f"no extractor provides {name}")
-        return type("Extractor", (), {"name": providers[name]})
-
-    stand_in = ModuleType("acuity.features")
-    stand_in.extractor_for_feature = extractor_for_feature  # type: ignore[attr-defined]
-    stand_in.feature_key = lambda name, options: f"{name}:{sorted(options)}"  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "acuity.features", stand_in)

@@ -14,6 +14,7 @@ from acuity.models.choose import (
     display_note,
     mismatch,
     model_class,
+    model_for_size,
     models_for_viewing,
     size_class,
 )
@@ -42,13 +43,8 @@ def test_the_way_of_watching_and_the_rate_choose(
 
 
 def test_without_a_way_of_watching_the_size_chooses() -> None:
-    small, large = choose(1280, 720, Fraction(60)), choose(3840, 2160, None)
-    assert (small.model, small.by, small.reason) == (
-        "vmaf_v0.6.1",
-        "resolution",
-        "the default for pictures of 1280x720",
-    )
-    assert large.model == "vmaf_4k_v0.6.1"
+    reason = "the default for pictures of 1280x720"
+    assert choose(1280, 720, Fraction(60)) == ("vmaf_v0.6.1", "resolution", reason)
 
 
 def test_every_choice_is_an_installed_model() -> None:
@@ -78,6 +74,7 @@ def test_an_unknown_way_of_watching_is_explained() -> None:
 )
 def test_pictures_are_classed_whichever_side_is_up(width: int, height: int, expected: str) -> None:
     assert size_class(width, height) == expected
+    assert model_for_size(width, height) == ("vmaf_4k_v0.6.1" if expected == "4k" else "vmaf_v0.6.1")
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from acuity.errors import ModelError
-from acuity.models import Model, load_model, sources
-from acuity.models.describe import list_models
+from acuity.models import Model, load_model
 from acuity.models.document import MAX_BYTES
 from effort import examples
 from small_model import change, small_document
@@ -225,13 +224,6 @@ def test_any_change_of_the_libsvm_text(scratch: Path, data: st.DataObject, inser
     document["model_dict"]["model"] = text[:start] + insert + text[end:]
     scratch.write_text(json.dumps(document))
     load_or_refuse(scratch)
-
-
-def test_listing_shows_the_problem(save: Save, monkeypatch: pytest.MonkeyPatch, registry: None) -> None:
-    monkeypatch.setenv(sources.FOLDERS_VARIABLE, str(Path(save("{", "broken.json")).parent))
-    broken = next(info for info in list_models() if info.name == "broken")
-    assert not broken.usable
-    assert "not valid JSON" in str(broken.problem)
 
 
 @pytest.mark.parametrize(

@@ -15,8 +15,6 @@ from acuity.errors import ModelError
 from acuity.models import ModelSpec, find_model, load_model, parse_spec, sources
 from acuity.models.describe import list_models
 
-pytestmark = pytest.mark.usefixtures("registry")
-
 
 def put(folder: Path, name: str, document: dict[str, Any]) -> Path:
     folder.mkdir(exist_ok=True)
@@ -34,15 +32,6 @@ def test_package_models_load_under_their_names() -> None:
     assert list(infos) == sorted(infos)
 
 
-def test_a_model_of_unknown_features_loads_and_says_so() -> None:
-    infos = {info.name: info for info in list_models()}
-    info = infos["vmaf_v1.0.16_3d0h"]
-    assert info.problem is None
-    assert not info.usable
-    assert "Cambi_feature_cambi_score" in info.unknown
-    assert load_model("vmaf_v1.0.16_3d0h").unknown_features() == list(info.unknown)
-
-
 def test_the_users_folders_come_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, document: dict[str, Any]
 ) -> None:
@@ -50,12 +39,16 @@ def test_the_users_folders_come_first(
     mine = put(first, "vmaf_v0.6.1", document)
     put(second, "vmaf_v0.6.1", document)
     other = put(second, "other", document)
+    document["model_dict"]["feature_names"][0] = "VMAF_feature_magic_score"
+    put(second, "odd", document)
     folders = os.pathsep.join([str(first), str(tmp_path / "missing"), "", str(second)])
     monkeypatch.setenv(sources.FOLDERS_VARIABLE, folders)
     assert find_model("vmaf_v0.6.1") == mine
     assert find_model("other") == other
-    info = next(info for info in list_models() if info.name == "other")
+    infos = {info.name: info for info in list_models()}
+    info, odd = infos["other"], infos["odd"]
     assert (info.source, info.kind, info.usable) == (str(second), "LIBSVMNUSVR", True)
+    assert (odd.problem, odd.usable, odd.unknown) == (None, False, ("VMAF_feature_magic_score",))
 
 
 def test_unknown_name_suggests_near_ones() -> None:

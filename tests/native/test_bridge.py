@@ -13,6 +13,7 @@ import pytest
 
 from acuity import _native
 from acuity.errors import ClosedError
+from canary import open_descriptors
 
 LONG = 30.0  # seconds; only a failing test takes them
 
@@ -28,16 +29,12 @@ def readable(bridge: _native.Bridge, seconds: float = 0.0) -> bool:
     return bool(select.select([bridge.fileno()], [], [], seconds)[0])
 
 
-def publish(bridge: _native.Bridge, done: int = 0) -> bool:
-    return bridge.publish(done)
-
-
 def test_a_command_gets_there_and_its_reply_comes_back(bridge: _native.Bridge) -> None:
-    assert not publish(bridge)
+    assert not bridge.publish(0)
     assert bridge.take() is None
     assert bridge.send(2**64 - 1, 7, b"name")
     assert bridge.waiting == 1
-    assert publish(bridge)
+    assert bridge.publish(0)
     assert bridge.take() == (2**64 - 1, 7, b"name")
     assert bridge.waiting == 0
     assert bridge.replies() == []
@@ -91,7 +88,7 @@ def test_replies_make_the_descriptor_readable_until_they_are_collected(bridge: _
     for n in range(3):
         bridge.send(n, 0, b"")
         bridge.take()
-    publish(bridge)
+    bridge.publish(0)
     assert not readable(bridge)
     for n in range(2):
         bridge.answer(n, 0, b"")
@@ -164,7 +161,7 @@ USES: dict[str, Callable[[_native.Bridge], object]] = {
     "send": lambda bridge: bridge.send(1, 0, b""),
     "replies": lambda bridge: bridge.replies(),
     "fileno": lambda bridge: bridge.fileno(),
-    "publish": lambda bridge: publish(bridge),
+    "publish": lambda bridge: bridge.publish(0),
     "take": lambda bridge: bridge.take(),
     "answer": lambda bridge: bridge.answer(1, 0, b""),
     "wait": lambda bridge: bridge.wait(0),
@@ -174,7 +171,7 @@ USES: dict[str, Callable[[_native.Bridge], object]] = {
 
 @pytest.mark.parametrize("use", USES)
 def test_a_closed_bridge_is_refused(bridge: _native.Bridge, use: str) -> None:
-    publish(bridge, 5)
+    bridge.publish(5)
     bridge.send(1, 0, b"")
     bridge.close()
     bridge.close()
@@ -189,10 +186,6 @@ def test_closing_ends_a_wait(bridge: _native.Bridge) -> None:
     finish = in_thread(lambda: bridge.wait(2 * LONG))
     bridge.close()
     assert isinstance(finish(), ClosedError)
-
-
-def open_descriptors() -> set[str]:
-    return set(os.listdir("/proc/self/fd"))
 
 
 def is_open(descriptor: int) -> bool:
@@ -236,7 +229,7 @@ def succeeds_in_child(check: Callable[[], bool]) -> bool:
 
 def test_a_child_may_not_use_its_parents_bridge(bridge: _native.Bridge) -> None:
     bridge.send(1, 0, b"")
-    publish(bridge, 5)
+    bridge.publish(5)
     number = bridge.fileno()
 
     def every_use_is_refused() -> bool:

@@ -92,22 +92,10 @@ def test_adm(
     mode, distance, lines = screen
 
     def run(name: str) -> list[float]:
-        kernel = _native.Adm(
-            _native.Workspace(),
-            width,
-            height,
-            depth,
-            csf_mode=mode,
-            view_distance=distance,
-            display_height=lines,
-            csf_scale=1.0,
-            csf_diagonal_scale=1.0,
-            skip_scale0=skip,
-            aim=aim,
-            settings=chosen,
-            instruction_set=name,
-        )
-        return kernel.run(ref, dis)
+        seen = {"csf_mode": mode, "view_distance": distance, "display_height": lines}
+        scales = {"csf_scale": 1.0, "csf_diagonal_scale": 1.0, "skip_scale0": skip}
+        more: dict[str, Any] = {**seen, **scales, "aim": aim, "settings": chosen, "instruction_set": name}
+        return _native.Adm(_native.Workspace(), width, height, depth, **more).run(ref, dis)
 
     np.testing.assert_array_equal(run(instruction_set), run("plain"))
 
@@ -119,8 +107,7 @@ def test_motion(instruction_set: str, pair: tuple[Any, Any, int]) -> None:
     height, width = now.shape
 
     def run(name: str) -> float:
-        return _native.Motion(_native.Workspace(), width, height, depth, instruction_set=name).run(
-            before, now
-        )
+        kernel = _native.Motion(_native.Workspace(), width, height, depth, instruction_set=name)
+        return kernel.run(before, now)
 
     assert run(instruction_set) == run("plain")

@@ -12,15 +12,8 @@ from acuity import _native
 from effort import examples
 
 KEPT, REACH = 12, 3
-RULES: dict[str, Any] = {
-    "kept": KEPT,
-    "reach": REACH,
-    "traced": 10,
-    "floor": 0.05,
-    "alike": 40.0,
-    "most": 20.0,
-    "jump": 8.0,
-}
+LIMITS = {"floor": 0.05, "alike": 40.0, "most": 20.0, "jump": 8.0}
+RULES: dict[str, Any] = {"kept": KEPT, "reach": REACH, "traced": 10, **LIMITS}
 
 
 def signatures(count: int, cells: int, seed: int) -> list[np.ndarray]:

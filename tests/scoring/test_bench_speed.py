@@ -10,7 +10,6 @@ import pytest
 
 from acuity.devices.cpu import CpuDevice
 from acuity.devices.cuda.backend import CudaDevice
-from acuity.errors import BackendError
 from acuity.scoring.speed import SpeedRun, SpeedTarget, Workload, as_document, find_places
 from acuity.video.made_up import moving_pairs
 from emulated_card import needs_compiler
@@ -33,11 +32,8 @@ def test_places_of_this_machine() -> None:
     assert unusable[0].reason
 
 
-def test_a_named_backend_has_to_work() -> None:
+def test_a_named_backend_is_measured_once() -> None:
     assert {place.backend for place in find_places(["cpu", "cpu"])[0]} == {"cpu"}
-    for name in ("cuda", "cuda:0", "metal"):
-        with pytest.raises(BackendError, match="can't start"):
-            find_places([name])
 
 
 def test_frames_count_until_the_share_of_the_time_is_over() -> None:

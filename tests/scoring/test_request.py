@@ -108,21 +108,9 @@ def test_every_setting_makes_an_argument(setting: str) -> None:
 
 
 def test_arguments_become_fields() -> None:
-    given = {
-        "model": "auto",
-        "pixfmt": "420",
-        "width": 576.0,
-        "frame_cnt": 3,
-        "no_prediction": True,
-        "other": 1,
-    }
-    assert RAW.fields(given) == {
-        "models": ["auto"],
-        "pixel_format": "420",
-        "width": 576,
-        "frames": 3,
-        "predict": False,
-    }
+    given = {"model": "auto", "pixfmt": "420", "width": 576.0, "frame_cnt": 3, "no_prediction": True}
+    wanted = {"models": ["auto"], "pixel_format": "420", "width": 576, "frames": 3, "predict": False}
+    assert RAW.fields({**given, "other": 1}) == wanted
     assert EMBEDDED.fields({"pixel_format": "422", "metrics": []}) == {"pixel_format": "422", "metrics": []}
 
 

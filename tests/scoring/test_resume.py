@@ -14,12 +14,11 @@ import pytest
 
 import acuity
 from acuity.errors import InputError, PairingError, ResumeError
-from acuity.measure import Measurement
 from acuity.report import SHOWN, WRITERS, render_report, write_report
 from acuity.scoring.report import ScoreReport
 from acuity.scoring.request import Request
-from acuity.scoring.run import run_request
 from misaligned_clips import encode_luma, frames_of
+from scoring_clips import run_until as run
 
 FRAMES = 8
 
@@ -29,17 +28,6 @@ def pair(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
     folder, frames = tmp_path_factory.mktemp("pair"), frames_of("cuts")[16 : 16 + FRAMES]
     ref = encode_luma(folder / "ref.mkv", frames, codec="ffv1")
     return str(ref), str(encode_luma(folder / "dis.mp4", frames, crf="30"))
-
-
-def run(request: Request, stop: int | None = None) -> ScoreReport:
-    """Run a request, and interrupt it when `stop` frames were fed."""
-    measurements: list[Measurement] = []
-
-    def progress(*_: object) -> None:
-        if measurements[0].frames == stop:
-            measurements[0].interrupt()
-
-    return run_request(request, progress=progress, watch=measurements.append)
 
 
 def save(report: ScoreReport, path: Path, **changes: Any) -> str:

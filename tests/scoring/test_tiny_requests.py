@@ -18,12 +18,11 @@ from acuity.errors import (
     NoFramesError,
     ResumeError,
 )
-from acuity.measure import Measurement
 from acuity.scoring.request import Request
 from acuity.scoring.run import run_request
 from acuity.scoring.video_score import score_video
 from misaligned_clips import encode_luma, frames_of
-from scoring_clips import y4m
+from scoring_clips import run_until, y4m
 from tiny_clip_models import full_reference, no_reference
 from tiny_graphs import ConvNet, Regressor
 
@@ -72,10 +71,7 @@ def test_settings_that_do_nothing_or_are_none(given: dict[str, Any], sentence: s
 @pytest.mark.parametrize(
     ("given", "sentence"),
     [
-        (
-            {"models": ["version=vmaf_v0.6.1"]},
-            "a classic model needs the reference: leave out model, or no_re",
-        ),
+        ({"models": ["version=vmaf_v0.6.1"]}, "a classic model needs the reference: leave out model, or no"),
         ({"viewing": "tv"}, "viewing has no effect with no_reference, which reads one video: leave it out"),
         ({"skip_ref": 1}, "skip_ref has no effect with no_reference"),
         ({"stream_ref": 0}, "stream_ref has no effect with no_reference"),
@@ -157,11 +153,7 @@ def test_a_feature_of_one_picture_beside_it(room: Path, tmp_path: Path) -> None:
     ("options", "error", "sentence"),
     [
         ({"tiny_model": "fr.onnx"}, ModelError, "fr.onnx' needs the reference: name a no-reference model"),
-        (
-            {"feature": "psnr"},
-            FeatureError,
-            "psnr compares with the reference, and the video is scored without",
-        ),
+        ({"feature": "psnr"}, FeatureError, "psnr compares with the reference, and the video is scored"),
         ({"feature": "cambi=full_ref=true"}, FeatureError, "cambi compares with the reference"),
         ({"metrics": "ssim"}, FeatureError, "float_ssim compares with the reference"),
         ({"metrics": "vmaf"}, ModelError, "the metric 'vmaf' needs the reference"),
@@ -193,34 +185,25 @@ def test_a_model_that_is_none(room: Path) -> None:
         acuity.score(*pair(room), model=f"path={room / 'nr.onnx'}")
 
 
-def interrupted(request: Request, after: int) -> acuity.ScoreReport:
-    measurements: list[Measurement] = []
-
-    def progress(*_: object) -> None:
-        if measurements[0].frames == after:
-            measurements[0].interrupt()
-
-    return run_request(request, progress=progress, watch=measurements.append)
-
-
 @pytest.mark.parametrize("reference", [True, False])
 def test_going_on_after_an_interruption(room: Path, tmp_path: Path, reference: bool) -> None:
     model = no_reference(tmp_path / "mine.onnx")
     asked: dict[str, Any] = {"tiny_model": str(model), "no_reference": not reference}
-    request = Request(pair(room)[0] if reference else None, pair(room)[1], **asked)
-    partial, report = tmp_path / "part.json", interrupted(request, 3)
+    videos = pair(room)[0] if reference else None, pair(room)[1]
+    request = Request(*videos, **asked)
+    partial, report = tmp_path / "part.json", run_until(request, 3)
     assert report.partial is not None
     report.write(partial)
-    options = {"tiny_model": model, "no_reference": not reference, "resume": partial}
-    again = acuity.score(pair(room)[0] if reference else None, pair(room)[1], **options)
+    options = {**asked, "resume": partial}
+    again = acuity.score(*videos, **options)
     assert again.restored == 3
     whole = run_request(request)
     assert again.results.columns["mine"].tolist() == whole.results.columns["mine"].tolist()
     with pytest.raises(ResumeError, match=r"was measured without tiny_resize="):
-        acuity.score(pair(room)[0] if reference else None, pair(room)[1], **options, tiny_resize="nearest")
+        acuity.score(*videos, **options, tiny_resize="nearest")
     no_reference(model, seed=9)
     with pytest.raises(ResumeError, match="is of another tiny model than"):
-        acuity.score(pair(room)[0] if reference else None, pair(room)[1], **options)
+        acuity.score(*videos, **options)
 
 
 def test_every_kind_of_model_gives_the_score_of_the_command(tmp_path: Path) -> None:

@@ -103,7 +103,8 @@ def leave(code: int) -> int:
 
     That is after everything is written, threads that others wait for have ended, and exit handlers have run.
     """
-    if _has_started_a_card():
+    early = any(thread.name.startswith("acuity-early-start") for thread in threading.enumerate())
+    if early or "cupy_backends.cuda.api.runtime" in sys.modules:
         _ENDED.append(code)
     return code
 
@@ -121,8 +122,3 @@ def _end_at_once() -> None:
 
 
 atexit.register(_end_at_once)  # before any other handler is, so it is the last that is called
-
-
-def _has_started_a_card() -> bool:
-    early = any(thread.name.startswith("acuity-early-start") for thread in threading.enumerate())
-    return early or "cupy_backends.cuda.api.runtime" in sys.modules

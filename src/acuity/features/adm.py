@@ -69,19 +69,13 @@ class Adm(_AnyAdm):
     name = "adm"
     summary = "additive detail measure at four scales"
     options = (
-        DEBUG,
-        _CSF_SCALE,
-        _CSF_DIAGONAL_SCALE,
-        _DETAIL_WEIGHT,
-        _GAIN_LIMIT,
-        _DISTANCE,
+        DEBUG, _CSF_SCALE, _CSF_DIAGONAL_SCALE, _DETAIL_WEIGHT, _GAIN_LIMIT, _DISTANCE,
         number("adm_ref_display_height", "rdh", 1080, 1, 4320, "display height in lines"),
         number("adm_csf_mode", "csf", 0, 0, 3,
             "contrast sensitivity: 0 Watson, 1 Barten, 2 blend, 3 blend MAE"),
         _NOISE,
         switch("adm_skip_aim", "", "leave the additive impairment out"),
-        _SKIP_SCALE0,
-        _SMALLEST,
+        _SKIP_SCALE0, _SMALLEST,
     )  # fmt: skip
     features = (
         *(Feature(f"VMAF_integer_feature_{n}_score", f"integer_{n}") for n in ("adm2", "aim", "adm3")),
@@ -144,34 +138,19 @@ class FloatAdm(_AnyAdm):
     name = "float_adm"
     summary = "additive detail measure at four scales, single precision"
     options = (
-        DEBUG,
-        _GAIN_LIMIT,
-        _DISTANCE,
-        _NOISE,
-        _CSF_SCALE,
-        _CSF_DIAGONAL_SCALE,
+        DEBUG, _GAIN_LIMIT, _DISTANCE, _NOISE, _CSF_SCALE, _CSF_DIAGONAL_SCALE,
         number("adm_ref_display_height", "rdf", 1080, 1, 4320, "display height in lines"),
         number("adm_csf_mode", "csf", 0, 0, 9, "contrast sensitivity: 1 Barten, 2 Li; all others Watson"),
         number("adm_bypass_cm", "bcm", 0, 0, 1, "1: neighbours mask nothing"),
         switch("adm_adm3_apply_hm", "aah", "adm3 is a harmonic mean of adm2 and aim"),
         number("adm_p_norm", "apn", 3.0, 1.0, 20.0, "exponent of the sums over a band"),
-        _DETAIL_WEIGHT,
-        _SMALLEST,
-        *(
-            number(
-                f"adm_f{which}s{scale}",
-                f"f{which}s{scale}",
-                -1.0,
-                -1.0,
-                10.0,
-                f"sensitivity of {bands} at scale {scale}; negative: adm_csf_mode's",
-            )
-            for which, bands in ((1, "straight bands"), (2, "the diagonal band"))
-            for scale in SCALES
-        ),
+        _DETAIL_WEIGHT, _SMALLEST,
+        *(number(f"adm_f{which}s{scale}", f"f{which}s{scale}", -1.0, -1.0, 10.0,
+            f"sensitivity of {bands} at scale {scale}; negative: adm_csf_mode's")
+            for which, bands in ((1, "straight bands"), (2, "the diagonal band")) for scale in SCALES),
         number("adm_skip_aim_scale", "sasc", -1, 0, 3, "scale that is left out of aim; default: none"),
         _SKIP_SCALE0,
-    )
+    )  # fmt: skip
     features = (
         *(Feature(f"VMAF_feature_{n}_score", n) for n in ("adm2", "aim", "adm3")),
         *(Feature(f"VMAF_feature_adm_scale{s}_score", f"adm_scale{s}") for s in SCALES),

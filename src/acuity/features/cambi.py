@@ -198,6 +198,7 @@ class Judgement:
             for member in members
             if (folder := member.text("heatmaps_path"))
         ]
+        seen = first.eotf, first.number("tvi_threshold"), first.number("cambi_vis_lum_threshold")
         self.native = cpu.kernel(
             _native.Cambi,
             geometry,
@@ -206,12 +207,7 @@ class Judgement:
             smooth=(int(first.settings["enc_bitdepth"]) or geometry.depth) < _ANTI_DITHER_BELOW,
             halve=first.halves(geometry),
             share=first.share,
-            steps=visible_steps(
-                first.eotf,
-                first.number("tvi_threshold"),
-                first.number("cambi_vis_lum_threshold"),
-                1 << int(first.settings["max_log_contrast"]),
-            ),
+            steps=visible_steps(*seen, 1 << int(first.settings["max_log_contrast"])),
             heatmaps=bool(self._folders),
         )
         # Empty unless they are wanted.

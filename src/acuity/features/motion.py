@@ -147,10 +147,7 @@ class Motion(MotionExtractor):
     name = "motion"
     summary = "motion between reference frames"
     options = (
-        _FORCE_ZERO,
-        *_BLEND,
-        _FPS_WEIGHT,
-        _MAX_VALUE,
+        *(_FORCE_ZERO, *_BLEND, _FPS_WEIGHT, _MAX_VALUE),
         switch("motion_five_frame_window", "mffw", "compare with the frame before the last"),
         switch("motion_moving_average", "mma", "average motion3 with the frame before"),
         switch("debug", "", "also give motion", widens=True),

@@ -98,14 +98,9 @@ def native_speed(
     members: Sequence[SpeedExtractor], plane: tuple[int, int], geometry: Geometry, cpu: CpuContext
 ) -> Speed:
     """The native object that compares planes of that size, with the scores of each weighing."""
-    return _native.Speed(
-        cpu.workspace,
-        *plane,
-        geometry.depth,
-        **members[0].scaling,
-        settings=weighings(members),
-        instruction_set=cpu.instruction_set,
-    )
+    settings = {**members[0].scaling, "settings": weighings(members)}
+    size = *plane, geometry.depth
+    return _native.Speed(cpu.workspace, *size, instruction_set=cpu.instruction_set, **settings)
 
 
 def native_plan(first: SpeedExtractor, plane: tuple[int, int]) -> SpeedPlan:
@@ -119,16 +114,10 @@ class SpeedChroma(SpeedExtractor):
     options = (
         *_OPTIONS,
         number("speed_max_val", "mxv", 1000.0, 0.0, 1000.0, "largest figure"),
-        number(
-            "speed_weight_var_mode",
-            "wvm",
-            0,
-            0,
-            6,
+        number("speed_weight_var_mode", "wvm", 0, 0, 6,
             "variances that weigh entropies: 0 each picture's own, 1 the reference's, 2 the distorted "
-            "one's, 3 their mean; 4 to 6: for the distorted picture 1/2, 1/4 or 3/4 of its own",
-        ),
-    )
+            "one's, 3 their mean; 4 to 6: for the distorted picture 1/2, 1/4 or 3/4 of its own"),
+    )  # fmt: skip
     features = tuple(
         Feature(f"Speed_chroma_feature_speed_chroma_{planes}_score", f"speed_chroma_{planes}")
         for planes in ("u", "v", "uv")

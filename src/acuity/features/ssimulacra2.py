@@ -107,15 +107,9 @@ class Ssimulacra2(Extractor):
         word("matrix", "", AUTO,
             "how colour was coded; auto: as the videos say, or bt709 for HD and larger and bt601 below",
             (AUTO, *_MATRICES), named=False),
-        word(
-            "range",
-            "",
-            AUTO,
+        word("range", "", AUTO,
             "whether luma of 8 bits goes from 16 to 235, or uses all values; auto: as the videos say, "
-            "or limited",
-            (AUTO, "limited", "full"),
-            named=False,
-        ),
+            "or limited", (AUTO, "limited", "full"), named=False),
         word("transfer", "", AUTO,
             "how values become light; auto: as the videos say, srgb for images, or bt1886", (AUTO, *_CURVES),
             named=False),
@@ -196,10 +190,11 @@ class Ssimulacra2(Extractor):
         red, blue = WEIGHTS[reading.matrix]
         by_v, by_u = 2 * (1 - red) / chroma, 2 * (1 - blue) / chroma
         green = 1 - red - blue
+        values = np.linspace(0.0, 1.0, _native.SSIMULACRA2_CURVE + 1)
         return Colour(
             black,
             [1 / luma, by_v, -by_u * blue / green, -by_v * red / green, by_u],
-            _curve(reading.transfer),
+            _CURVES[reading.transfer](values).astype(np.float32),
             _mix(reading.primaries, _PEAKS.get(reading.transfer)),
         )
 
@@ -227,11 +222,6 @@ def _levels(depth: int, limited: bool) -> tuple[int, int, int]:
     return (16 * scale, 219 * scale, 224 * scale) if limited else (0, peak, peak)
 
 
-def _curve(transfer: str) -> NDArray[np.float32]:
-    values = np.linspace(0.0, 1.0, _native.SSIMULACRA2_CURVE + 1)
-    return _CURVES[transfer](values).astype(np.float32)
-
-
 def _mix(primaries: str | None, peak: float | None) -> NDArray[np.float32]:
     """For light of BT.709's primaries or others, relative to SDR white or to a peak of its own."""
     mix = _CONES.copy()
@@ -245,12 +235,5 @@ def _mix(primaries: str | None, peak: float | None) -> NDArray[np.float32]:
 
 
 def native_ssimulacra2(colour: Colour, geometry: Geometry, cpu: CpuContext) -> _native.Ssimulacra2:
-    return cpu.kernel(
-        _native.Ssimulacra2,
-        geometry,
-        chroma=geometry.chroma or (0, 0),
-        black=colour.black,
-        steps=colour.steps,
-        curve=colour.curve,
-        mix=colour.mix.ravel(),
-    )
+    read = {"black": colour.black, "steps": colour.steps, "curve": colour.curve, "mix": colour.mix.ravel()}
+    return cpu.kernel(_native.Ssimulacra2, geometry, chroma=geometry.chroma or (0, 0), **read)

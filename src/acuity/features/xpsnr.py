@@ -60,14 +60,8 @@ class Xpsnr(Extractor):
 
     def kernel(self, geometry: Geometry, instruction_set: str = "") -> _native.Xpsnr:
         """The native object that weighs errors."""
-        return _native.Xpsnr(
-            geometry.width,
-            geometry.height,
-            geometry.depth,
-            chroma=geometry.chroma or (0, 0),
-            fast=self.fast,
-            instruction_set=instruction_set,
-        )
+        size, chroma = (geometry.width, geometry.height, geometry.depth), geometry.chroma or (0, 0)
+        return _native.Xpsnr(*size, chroma=chroma, fast=self.fast, instruction_set=instruction_set)
 
     def aggregate(self, columns: Mapping[str, NDArray[np.float64]], geometry: Geometry) -> dict[str, float]:
         """The figures that the filter prints at the end, and their weighted average."""

@@ -9,12 +9,6 @@ from acuity.measure.segments import Segment
 from acuity.measure.steering import Swap
 
 __all__ = [
-    "BoundarySnapshot",
-    "FrameBoundary",
-    "Measurement",
-    "Results",
-    "Segment",
-    "Swap",
-    "available_threads",
+    "BoundarySnapshot", "FrameBoundary", "Measurement", "Results", "Segment", "Swap", "available_threads",
     "pool",
-]
+]  # fmt: skip

@@ -34,16 +34,6 @@ class Epochs(Generic[ValueT]):
         """How many epochs there are."""
         return len(self._starts)
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Epochs):
-            return NotImplemented
-        return self._starts == other._starts and self._values == other._values
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __repr__(self) -> str:
-        return f"Epochs({dict(zip(self._starts, self._values, strict=True))})"
-
     def at(self, index: int) -> ValueT:
         return self._values[bisect_right(self._starts, index) - 1]
 

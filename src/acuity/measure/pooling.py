@@ -15,6 +15,7 @@ from acuity.errors import FeatureError
 Array = NDArray[np.float64]
 _NUMBER: Final = re.compile(r"-?[0-9]+(\.[0-9]*)?|-?\.[0-9]+")
 Method = str | tuple[str, float]
+Bound = int | None  # a frame, or no limit
 
 
 def _sequential_sum(values: Array) -> float:

@@ -15,7 +15,7 @@ from acuity.measure.collector import Collector
 from acuity.measure.epochs import Sampling, last_counted, next_counted
 from acuity.measure.gate import Gate
 from acuity.measure.pictures import Intake
-from acuity.measure.pooling import Method
+from acuity.measure.pooling import Bound, Method
 from acuity.measure.results import Results
 from acuity.measure.segments import Segment
 from acuity.measure.snapshot import Snapshot
@@ -189,11 +189,7 @@ class Readings:
         return Snapshot(frames, self._agenda, self._collector, over=self.over)
 
     def pool(
-        self,
-        name: str | None = None,
-        method: Method = "mean",
-        first: int | None = None,
-        last: int | None = None,
+        self, name: str | None = None, method: Method = "mean", first: Bound = None, last: Bound = None
     ) -> float:
         """One figure for many frames: see Results.pool()."""
         return self.results().pool(name, method, first, last)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acuity.errors import FeatureError, NoFramesError
-from acuity.measure.pooling import METHODS, POOLS, Method, pool
+from acuity.measure.pooling import METHODS, POOLS, Bound, Method, pool
 from acuity.measure.segments import Segment
 
 
@@ -31,9 +31,7 @@ class Results:
     segments: list[Segment] = field(default_factory=list)  # which model scores which frames
     steps: list[tuple[int, int]] = field(default_factory=list)  # first frame and N: one frame in N from there
     stopped_after: int | None = None  # the frame after which the measurement was stopped
-    replaced: Mapping[str, str] = field(
-        default_factory=dict
-    )  # the models that steering took every frame from
+    replaced: Mapping[str, str] = field(default_factory=dict)  # models that steering took every frame from
     # Rows in which a column's figure was computed and is not a number, for columns that have such rows.
     undefined: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
     selective: frozenset[str] = frozenset()  # scores that frames lack because the model can't judge them
@@ -51,11 +49,7 @@ class Results:
         return shared or len(self.steps) > 1 or self.stopped_after is not None
 
     def pool(
-        self,
-        name: str | None = None,
-        method: Method = "mean",
-        first: int | None = None,
-        last: int | None = None,
+        self, name: str | None = None, method: Method = "mean", first: Bound = None, last: Bound = None
     ) -> float:
         """One figure for the frames from `first` to `last`; without a name, of the first model's score.
 
@@ -71,9 +65,7 @@ class Results:
             raise NoFramesError("no frame was measured in this range, so there is nothing to pool")
         return pool(values, method)
 
-    def values(
-        self, name: str | None = None, first: int | None = None, last: int | None = None
-    ) -> NDArray[np.float64]:
+    def values(self, name: str | None = None, first: Bound = None, last: Bound = None) -> NDArray[np.float64]:
         """The existing figures of the frames from `first` to `last`."""
         if name is None:
             if not self.models:
@@ -84,7 +76,7 @@ class Results:
         values = self.columns[name][self._rows(first, last)]
         return values[~np.isnan(values)]
 
-    def _rows(self, first: int | None, last: int | None) -> NDArray[np.bool_]:
+    def _rows(self, first: Bound, last: Bound) -> NDArray[np.bool_]:
         numbers = np.asarray(self.frames, np.int64)
         chosen = np.ones(len(numbers), bool)
         if first is not None:
@@ -93,7 +85,7 @@ class Results:
             chosen &= numbers <= last
         return chosen
 
-    def _has_undefined(self, name: str | None, first: int | None, last: int | None) -> bool:
+    def _has_undefined(self, name: str | None, first: Bound, last: Bound) -> bool:
         which = self.undefined.get(self.models[0] if name is None and self.models else name or "")
         return which is not None and bool(which[self._rows(first, last)].any())
 
@@ -159,9 +151,7 @@ class Results:
         """Whether several models contributed to a score column."""
         return len(self.holders(name)) > 1
 
-    def holders(
-        self, name: str | None = None, first: int | None = None, last: int | None = None
-    ) -> list[Segment]:
+    def holders(self, name: str | None = None, first: Bound = None, last: Bound = None) -> list[Segment]:
         """The models behind a score column, or behind its part from `first` to `last`; none of a feature."""
         name = name or next(iter(self.models), "")
         own = [part for part in self.segments if part.name == name]

@@ -27,9 +27,8 @@ class Prediction:
     or assigned to earlier frames, finds its scores, and no thread can overwrite another model's.
     """
 
-    def __init__(self, model: AnyModel, features: Collector, origin: object | None = None) -> None:
+    def __init__(self, model: AnyModel, features: Collector) -> None:
         self.model = model
-        self.origin = model if origin is None else origin  # the requested model
         self.outputs = model.output_names()
         self.extractors = tuple(model.make_extractors())
         self.inputs = model.feature_keys()
@@ -145,18 +144,10 @@ class Slot(NamedTuple):
 
     def segments(self, length: int) -> list[Segment]:
         """The segments of the first `length` frames."""
-        return [
-            Segment(
-                _column(self.name, holder),
-                holder.model.label,
-                first,
-                min(stop, length) - 1,
-                holder.model.options,
-            )
-            for first, stop, holder in self.holders.spans(0, length)
-        ]
-
-
-def _column(name: str, holder: Prediction) -> str:
-    """The main score column of a model; one of several outputs has no column of the slot's own name."""
-    return name if name in holder.outputs else holder.outputs[0]
+        found = []
+        for first, stop, holder in self.holders.spans(0, length):
+            model, last = holder.model, min(stop, length) - 1
+            # One of several outputs has no column of the slot's own name.
+            name = self.name if self.name in holder.outputs else holder.outputs[0]
+            found.append(Segment(name, model.label, first, last, model.options))
+        return found

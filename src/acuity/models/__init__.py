@@ -7,11 +7,5 @@ from acuity.models.sources import find_model
 from acuity.models.spec import ModelSpec, parse_spec
 
 __all__ = [
-    "Model",
-    "ModelCollection",
-    "ModelFeature",
-    "ModelSpec",
-    "find_model",
-    "load_model",
-    "parse_spec",
-]
+    "Model", "ModelCollection", "ModelFeature", "ModelSpec", "find_model", "load_model", "parse_spec",
+]  # fmt: skip

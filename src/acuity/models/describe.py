@@ -29,13 +29,8 @@ _USES: Final = (
 _VERSION_1: Final = re.compile(r"vmaf_v1\.[\d.]+(?P<fast>_hfr)?_(?P<far>\d)d(?P<tenths>\d)h(?P<large>_2160)?")
 _NO_OPTIONS: Final[Overrides] = {}
 _FACTS: Final = (
-    "model_type",
-    "feature_names",
-    "features",
-    "norm_type",
-    "score_range",
-    "score_transform",
-    "bootstrap_models",
+    *("model_type", "feature_names", "features", "norm_type"),
+    *("score_range", "score_transform", "bootstrap_models"),
 )
 
 

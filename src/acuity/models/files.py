@@ -138,7 +138,8 @@ def list_model_files(more: Sequence[Path] = ()) -> ModelFiles:
             for path in filter(lambda path: _stays_in(homes, path), paths):
                 kind = _kind(path, source, right_in=place == folder)
                 name = path.name.removesuffix(path.suffix)
-                found.setdefault(path, ModelFile(name, path, folder, _size(path), kind))
+                size = (_stamp(str(path)) or (0, 0))[1]
+                found.setdefault(path, ModelFile(name, path, folder, size, kind))
     watched = WatchedPaths.now(seen_folders), WatchedPaths.now(seen_files)
     return ModelFiles(
         files=tuple(sorted(_settle(found.values()), key=lambda file: (file.name, str(file.path)))),
@@ -232,11 +233,6 @@ def _stays_in(homes: list[Path], path: Path) -> bool:
         return True
     target = Path(os.path.realpath(path))
     return any(target.is_relative_to(home) for home in homes)
-
-
-def _size(path: Path) -> int:
-    stamp = _stamp(str(path))
-    return stamp[1] if stamp is not None else 0
 
 
 def _stamp(path: str) -> Stamp:

@@ -61,17 +61,15 @@ def load_model(spec: ModelSpec | str, ignored: list[str] | None = None) -> Model
         spec = replace(spec, overrides=merged)
     document = read_document(path)
     unused: list[str] | None = None if ignored is None else []
-    model = _build(document, _Request(spec, path, unused))
+    request = _Request(spec, path, unused)
+    alone = "model_dict" in document.values
+    model: Model | ModelCollection = (
+        _build_model(document, request, spec.name) if alone else _build_collection(document, request)
+    )
     if ignored is not None and unused:
         ignored += dict.fromkeys(unused)
         changes = [change for change in changes if change.partition("=")[0] not in unused]
     return replace(model, options=":".join(changes)) if changes else model
-
-
-def _build(document: Section, request: _Request) -> Model | ModelCollection:
-    if "model_dict" in document.values:
-        return _build_model(document, request, request.spec.name)
-    return _build_collection(document, request)
 
 
 def _build_collection(document: Section, request: _Request) -> ModelCollection:
@@ -97,14 +95,11 @@ def _build_collection(document: Section, request: _Request) -> ModelCollection:
     )
     for key, member in zip(numbered[1:], members, strict=True):
         if member.kind != members[0].kind or member.kind not in _BOOTSTRAP_KINDS:
-            raise (
-                document.section(key)
-                .section("model_dict")
-                .fail(
-                    "model_type",
-                    f"in a collection every one must be {' or every one '.join(_BOOTSTRAP_KINDS)}",
-                )
+            section, kinds = (
+                document.section(key).section("model_dict"),
+                " or every one ".join(_BOOTSTRAP_KINDS),
             )
+            raise section.fail("model_type", f"in a collection every one must be {kinds}")
     return ModelCollection(name, request.spec.label, request.path, base, tuple(members))
 
 
@@ -141,10 +136,8 @@ def _features(section: Section) -> tuple[ModelFeature, ...]:
     if section.has("feature_opts_dicts"):
         given = section.sections("feature_opts_dicts")
         if len(given) != len(names):
-            raise section.fail(
-                "feature_opts_dicts",
-                f"it must hold one object for each of {len(names)} features, not {len(given)}",
-            )
+            wanted = f"one object for each of {len(names)} features"
+            raise section.fail("feature_opts_dicts", f"it must hold {wanted}, not {len(given)}")
         options = [_options(entry) for entry in given]
     return tuple(ModelFeature(name, entry) for name, entry in zip(names, options, strict=True))
 
@@ -170,10 +163,8 @@ def _scaling(section: Section, features: int) -> LinearRescale:
     for key in ("slopes", "intercepts"):
         numbers = section.numbers(key)
         if len(numbers) != features + 1:
-            raise section.fail(
-                key,
-                f"it must hold {features + 1} numbers, for score and features, not {len(numbers)}",
-            )
+            wanted = f"{features + 1} numbers, for score and features"
+            raise section.fail(key, f"it must hold {wanted}, not {len(numbers)}")
         tables[key] = np.array(numbers)
     slopes, intercepts = tables["slopes"], tables["intercepts"]
     if slopes[0] == 0.0:

@@ -251,9 +251,7 @@ class ModelCollection(ReadsFeatures):
             result[f"{self.name}_{statistic}"] = scores
         return result
 
-    def outputs(self, columns: Columns) -> dict[str, Array]:
-        """The score columns by name, as Model.outputs gives them."""
-        return self.predict(columns)
+    outputs = predict  # the score columns by name, as Model.outputs gives them
 
     def output_names(self) -> list[str]:
         statistics = (f"{self.name}_{statistic}" for statistic in _STATISTICS)

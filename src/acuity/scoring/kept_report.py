@@ -19,7 +19,9 @@ from acuity.scoring.run import WantedMetrics
 from acuity.video.notes import Note
 from acuity.video.pairs.clock import PairTimes
 
+# Fields of a report, and of its results, that JSON holds as they are.
 _PLAIN = ("input", "bitdepth", "threads", "instruction_set", "seconds", "backend", "computed_by")
+_FIGURES = ("models", "model_labels", "width", "height", "fps", "aggregate", "segments", "steps")
 
 
 def can_be_kept(report: ScoreReport) -> bool:
@@ -39,14 +41,7 @@ def packed(report: ScoreReport) -> tuple[str, bytes]:
         "notes": [[note.level, note.code, note.text, _pieces(note)] for note in report.notes],
         "results": {
             "columns": list(results.columns),
-            "models": results.models,
-            "model_labels": dict(results.model_labels),
-            "width": results.width,
-            "height": results.height,
-            "fps": results.fps,
-            "aggregate": dict(results.aggregate),
-            "segments": results.segments,
-            "steps": results.steps,
+            **{name: getattr(results, name) for name in _FIGURES},
             "undefined": {name: np.flatnonzero(rows).tolist() for name, rows in results.undefined.items()},
         },
     }
@@ -88,19 +83,11 @@ def _results(about: dict[str, Any], arrays: bytes) -> Results:
     undefined = {name: np.zeros(count, bool) for name in about["undefined"]}
     for name, rows in about["undefined"].items():
         undefined[name][rows] = True
-    return Results(
-        frames=frames.view("<i8").tolist(),
-        columns={name: column.copy() for name, column in zip(names, columns, strict=True)},
-        models=about["models"],
-        model_labels=about["model_labels"],
-        width=about["width"],
-        height=about["height"],
-        fps=about["fps"],
-        aggregate=about["aggregate"],
-        segments=[Segment(*entry) for entry in about["segments"]],
-        steps=[(first, step) for first, step in about["steps"]],
-        undefined=undefined,
-    )
+    figures = {name: about[name] for name in _FIGURES}
+    figures["segments"] = [Segment(*entry) for entry in about["segments"]]
+    figures["steps"] = [(first, step) for first, step in about["steps"]]
+    kept = {name: column.copy() for name, column in zip(names, columns, strict=True)}
+    return Results(frames.view("<i8").tolist(), kept, **figures, undefined=undefined)
 
 
 def _pieces(note: Note) -> list[Any]:

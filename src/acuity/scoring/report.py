@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acuity.errors import InputError, MissingExtra, Remedy
-from acuity.measure.pooling import POOLS, Method
+from acuity.measure.pooling import POOLS, Bound, Method
 from acuity.measure.results import Results
 from acuity.models.choose import ModelChoice
 from acuity.models.inputs import AnyModel
@@ -140,11 +140,7 @@ class ScoreReport:
         return (self.pairs - self.restored) / max(self.seconds, 1e-9)
 
     def pool(
-        self,
-        name: str | None = None,
-        method: Method = "mean",
-        first: int | None = None,
-        last: int | None = None,
+        self, name: str | None = None, method: Method = "mean", first: Bound = None, last: Bound = None
     ) -> float:
         """One figure for many frames, of the first model's score unless named: see Results.pool()."""
         return self.results.pool(name, method, first, last)
@@ -168,23 +164,22 @@ class ScoreReport:
         from acuity.report import format_of, write_report
 
         format = format or format_of(path)
-        extra = self._entries(format, command, spell, pictures, no_pictures)
+        extra = self._entries(format, spell, command, pictures=pictures, no_pictures=no_pictures)
         write_report(self.results, path, format, precision, extra=extra)
 
     def _entries(
         self,
         format: str,
-        command: str | None = None,
         spell: Callable[[Remedy], str] = Remedy.plain,
-        pictures: Sequence[PagePicture] = (),
-        no_pictures: str | None = None,
+        command: str | None = None,
+        **page: Any,
     ) -> dict[str, Any]:
         from acuity.report import SHOWN
 
         said = {} if command is None else {"command": command}
         extra = {"acuity": {**self.about(spell), **said, **self.resumption()}, **self.tiny_marks()}
         if format in SHOWN:
-            extra |= {**self.page_entries(), "pictures": pictures, "no_pictures": no_pictures}
+            extra |= {**self.page_entries(), "pictures": (), **page}
         return extra
 
     def page_entries(self) -> dict[str, Any]:
@@ -300,16 +295,9 @@ class ScoreReport:
         while len(found) < count and len(means) and np.isfinite(means).any():
             at = int(np.nanargmin(means))
             part = rows[at : at + length]
-            found.append(
-                {
-                    "first": frames[part[0]],
-                    "last": frames[part[-1]],
-                    "start": times[at],
-                    "end": times[at + length - 1],
-                    "mean": float(means[at]),
-                    "min": float(scores[part].min()),
-                }
-            )
+            ends = {"first": frames[part[0]], "last": frames[part[-1]]}
+            ends |= {"start": times[at], "end": times[at + length - 1]}
+            found.append({**ends, "mean": float(means[at]), "min": float(scores[part].min())})
             means[max(at - length + 1, 0) : at + length] = np.nan
         return found
 

@@ -89,7 +89,9 @@ class Attributes:
 
 
 class FakeCuda:
-    """A machine with cards; what goes wrong is up to the test."""
+    """A machine with cards, its runtime and its driver; what goes wrong is up to the test."""
+
+    is_hip = False
 
     def __init__(self, cards: int = 1, memory: int = 1 << 30, architecture: tuple[int, int] = (9, 0)) -> None:
         self.cards = cards
@@ -110,12 +112,10 @@ class FakeCuda:
         self.launches: list[tuple[str, tuple[int, ...], list[bytes]]] = []
         self.refused: set[bytes] = set()  # code that the driver doesn't load
         self._thread = threading.local()
-        self.runtime = FakeRuntime(self)
-        self.driver = FakeDriver(self)
         self.nvrtc = FakeNvrtc()
 
     def bindings(self) -> Bindings:
-        return Bindings(self.runtime, self.driver, lambda: self.nvrtc, (CUDARuntimeError,))
+        return Bindings(self, self, lambda: self.nvrtc, (CUDARuntimeError,))
 
     def builder(self, folder: str, architecture: str = "sm_90") -> KernelBuilder:
         return KernelBuilder(architecture, NvrtcCompiler(lambda: self.nvrtc), KernelCache(folder))
@@ -149,80 +149,70 @@ class FakeCuda:
     def is_locked(self, address: int) -> bool:
         return any(start <= address < start + ctypes.sizeof(b) for start, b in self.locked.copy().items())
 
-
-class FakeRuntime:
-    is_hip = False
-
-    def __init__(self, cuda: FakeCuda) -> None:
-        self._cuda = cuda
+    # ---- the runtime ------------------------------------------------------------------------
 
     def driverGetVersion(self) -> int:
-        return self._cuda.driver_version
+        return self.driver_version
 
     def runtimeGetVersion(self) -> int:
-        return self._cuda.runtime_version
+        return self.runtime_version
 
     def getDeviceCount(self) -> int:
-        self._cuda.check("getDeviceCount")
-        if not self._cuda.cards:
+        self.check("getDeviceCount")
+        if not self.cards:
             raise CUDARuntimeError(100)
-        return self._cuda.cards
+        return self.cards
 
     def getDeviceProperties(self, device: int) -> dict[str, Any]:
-        major, minor = self._cuda.architecture
-        return {
-            "name": f"Fake {device}".encode(),
-            "totalGlobalMem": self._cuda.memory,
-            "major": major,
-            "minor": minor,
-            "multiProcessorCount": 132,
-        }
+        major, minor = self.architecture
+        version = {"major": major, "minor": minor, "multiProcessorCount": 132}
+        return {"name": f"Fake {device}".encode(), "totalGlobalMem": self.memory, **version}
 
     def setDevice(self, device: int) -> None:
-        self._cuda.check("setDevice")
-        if not 0 <= device < self._cuda.cards:
+        self.check("setDevice")
+        if not 0 <= device < self.cards:
             raise CUDARuntimeError(101)
-        self._cuda.calls.append(f"setDevice {device}")
-        self._cuda.context = _CONTEXT + device
+        self.calls.append(f"setDevice {device}")
+        self.context = _CONTEXT + device
 
     def memGetInfo(self) -> tuple[int, int]:
-        self._cuda.check("memGetInfo")
-        assert self._cuda.card >= 0
-        return self._cuda.memory - self._cuda.in_use(), self._cuda.memory
+        self.check("memGetInfo")
+        assert self.card >= 0
+        return self.memory - self.in_use(), self.memory
 
     def malloc(self, size: int) -> int:
-        self._cuda.check("malloc")
-        assert self._cuda.card >= 0
-        if size > self._cuda.memory - self._cuda.in_use():
+        self.check("malloc")
+        assert self.card >= 0
+        if size > self.memory - self.in_use():
             raise CUDARuntimeError(2)
         room = (ctypes.c_uint8 * (size + 256))()
         address = -(-ctypes.addressof(room) // 256) * 256
         ctypes.memset(address, 0xA5, size)  # what was not written is no use to anybody
         block = (ctypes.c_uint8 * size).from_buffer(room, address - ctypes.addressof(room))
-        self._cuda.blocks[address] = block
-        self._cuda.homes[address] = self._cuda.card
+        self.blocks[address] = block
+        self.homes[address] = self.card
         return address
 
     def free(self, address: int) -> None:
-        self._cuda.check("free")
-        del self._cuda.blocks[address]
+        self.check("free")
+        del self.blocks[address]
 
     def hostAlloc(self, size: int, flags: int) -> int:
-        self._cuda.check("hostAlloc")
-        assert self._cuda.card >= 0
+        self.check("hostAlloc")
+        assert self.card >= 0
         block = (ctypes.c_uint8 * size)()
-        self._cuda.locked[ctypes.addressof(block)] = block
+        self.locked[ctypes.addressof(block)] = block
         return ctypes.addressof(block)
 
     def freeHost(self, address: int) -> None:
-        self._cuda.check("freeHost")
-        del self._cuda.locked[address]
+        self.check("freeHost")
+        del self.locked[address]
 
     def pointerGetAttributes(self, address: int) -> Attributes:
-        self._cuda.check("pointerGetAttributes")
+        self.check("pointerGetAttributes")
         if (start := self._block_of(address)) is not None:
-            return Attributes(2, self._cuda.homes[start])
-        return Attributes(1 if self._cuda.is_locked(address) else 0, self._cuda.card)
+            return Attributes(2, self.homes[start])
+        return Attributes(1 if self.is_locked(address) else 0, self.card)
 
     def memcpyAsync(self, to: int, source: int, size: int, kind: int, stream: int) -> None:
         self.memcpy2DAsync(to, size, source, size, size, 1, kind, stream)
@@ -230,127 +220,121 @@ class FakeRuntime:
     def memcpy2DAsync(
         self, to: int, pitch: int, source: int, step: int, width: int, rows: int, kind: int, stream: int
     ) -> None:
-        self._cuda.check("memcpy2DAsync")
+        self.check("memcpy2DAsync")
         assert width <= pitch
         assert width <= step
         host = source if kind == _HOST_TO_CARD else to
         if kind == _CARD_TO_CARD:
-            assert self._in_a_block(to), "no memory on the card"
+            assert self._block_of(to), "no memory on the card"
         else:
-            assert not self._in_a_block(host), "memory on the card is no memory of the machine"
-        assert self._in_a_block(to if kind == _HOST_TO_CARD else source), "no memory on the card"
+            assert not self._block_of(host), "memory on the card is no memory of the machine"
+        assert self._block_of(to if kind == _HOST_TO_CARD else source), "no memory on the card"
 
         def copy() -> None:
             for row in range(rows):
                 ctypes.memmove(to + row * pitch, source + row * step, width)
 
-        if kind == _HOST_TO_CARD and not self._cuda.is_locked(source):
+        if kind == _HOST_TO_CARD and not self.is_locked(source):
             held = [ctypes.string_at(source + row * step, width) for row in range(rows)]
 
             def copy() -> None:
                 for row, data in enumerate(held):
                     ctypes.memmove(to + row * pitch, data, width)
 
-        self._cuda.streams[stream].queue.append(copy)
-
-    def _in_a_block(self, address: int) -> bool:
-        return self._block_of(address) is not None
+        self.streams[stream].queue.append(copy)
 
     def _block_of(self, address: int) -> int | None:
-        blocks = self._cuda.blocks.copy().items()
+        blocks = self.blocks.copy().items()
         return next((start for start, b in blocks if start <= address < start + ctypes.sizeof(b)), None)
 
     def memsetAsync(self, address: int, value: int, size: int, stream: int) -> None:
-        self._cuda.check("memsetAsync")
-        assert self._in_a_block(address)
-        self._cuda.streams[stream].queue.append(lambda: ctypes.memset(address, value, size) and None)
+        self.check("memsetAsync")
+        assert self._block_of(address)
+        self.streams[stream].queue.append(lambda: ctypes.memset(address, value, size) and None)
 
     def streamCreateWithFlags(self, flags: int) -> int:
-        self._cuda.check("streamCreateWithFlags")
+        self.check("streamCreateWithFlags")
         assert flags == 1, "a stream that waits for the default one"
         handle = next(_HANDLES)
-        self._cuda.streams[handle] = FakeStream(self._cuda.card)
+        self.streams[handle] = FakeStream(self.card)
         return handle
 
     def streamDestroy(self, stream: int) -> None:
-        self._cuda.check("streamDestroy")
-        gone = self._cuda.streams.pop(stream)
+        self.check("streamDestroy")
+        gone = self.streams.pop(stream)
         gone.run(len(gone.queue))
 
     def streamWaitEvent(self, stream: int, event: int) -> None:
-        self._cuda.check("streamWaitEvent")
-        waiting = self._cuda.events[event]
+        self.check("streamWaitEvent")
+        waiting = self.events[event]
         held = FakeEvent(waiting.card, waiting.stream, waiting.position)  # as it is now
-        self._cuda.streams[stream].queue.append(held.wait)
+        self.streams[stream].queue.append(held.wait)
 
     def eventCreateWithFlags(self, flags: int) -> int:
-        self._cuda.check("eventCreateWithFlags")
+        self.check("eventCreateWithFlags")
         assert flags == 3
         handle = next(_HANDLES)
-        self._cuda.events[handle] = FakeEvent(self._cuda.card)
+        self.events[handle] = FakeEvent(self.card)
         return handle
 
     def eventRecord(self, event: int, stream: int) -> None:
-        self._cuda.check("eventRecord")
-        found, of = self._cuda.events[event], self._cuda.streams[stream]
+        self.check("eventRecord")
+        found, of = self.events[event], self.streams[stream]
         assert found.card == of.card, "an event of another card"
         found.stream, found.position = of, len(of.queue)
 
     def eventSynchronize(self, event: int) -> None:
-        self._cuda.check("eventSynchronize")
-        self._cuda.events[event].wait()
+        self.check("eventSynchronize")
+        self.events[event].wait()
 
     def eventQuery(self, event: int) -> int:
-        if self._cuda.lost is not None:
-            return self._cuda.lost
-        return 0 if self._cuda.events[event].reached else 600
+        if self.lost is not None:
+            return self.lost
+        return 0 if self.events[event].reached else 600
 
     def check_status(self, status: int) -> None:
         if status:
             raise CUDARuntimeError(status)
 
-
-class FakeDriver:
-    def __init__(self, cuda: FakeCuda) -> None:
-        self._cuda = cuda
+    # ---- the driver -------------------------------------------------------------------------
 
     def ctxGetCurrent(self) -> int:
-        return self._cuda.context
+        return self.context
 
     def ctxSetCurrent(self, context: int) -> None:
-        self._cuda.context = context
+        self.context = context
 
     def moduleLoadData(self, code: bytes) -> int:
-        self._cuda.check("moduleLoadData")
-        if code in self._cuda.refused or not code.startswith(_ELF):
+        self.check("moduleLoadData")
+        if code in self.refused or not code.startswith(_ELF):
             raise CUDARuntimeError(300)
         about = json.loads(code[len(_ELF) :])
-        major, minor = self._cuda.architecture
+        major, minor = self.architecture
         if about["target"] != f"sm_{major}{minor}":
             raise CUDARuntimeError(209)
         handle = next(_HANDLES)
-        self._cuda.modules[handle] = self._cuda.card, about["program"]
+        self.modules[handle] = self.card, about["program"]
         return handle
 
     def moduleGetFunction(self, module: int, name: str) -> int:
-        card, program = self._cuda.modules[module]
+        card, program = self.modules[module]
         if name not in kernel_names(program):
             raise CUDARuntimeError(500)
         handle = next(_HANDLES)
-        self._cuda.functions[handle] = card
+        self.functions[handle] = card
         KERNELS[handle] = program, name
         return handle
 
     def launchKernel(self, function: int, *given: int) -> None:
-        self._cuda.check("launchKernel")
-        card, (program, name) = self._cuda.functions[function], KERNELS[function]
+        self.check("launchKernel")
+        card, (program, name) = self.functions[function], KERNELS[function]
         shape, (_, stream, parameters, _) = given[:6], given[6:]
-        into = self._cuda.streams[stream]
-        assert card == into.card == self._cuda.card, "a kernel, its stream and the thread are of one card"
+        into = self.streams[stream]
+        assert card == into.card == self.card, "a kernel, its stream and the thread are of one card"
         pointers = (ctypes.c_uint64 * count_of_parameters(program, name)).from_address(parameters)
         values = [ctypes.string_at(pointer, 8) for pointer in pointers]  # CUDA has read them when it returns
-        self._cuda.launches.append((name, shape, values))
-        if self._cuda.computes:
+        self.launches.append((name, shape, values))
+        if self.computes:
             into.queue.append(lambda: _emulate(program, name, shape, values))
 
 

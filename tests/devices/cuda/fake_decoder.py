@@ -27,10 +27,13 @@ class FakeFrame:
         return int(self.samples.ctypes.data) + plane * self.rows * self.samples.strides[0]
 
 
-class FakeDecoder:
-    """Decodes packets; `on_frame` says what is shown in a frame's place."""
+OnFrame = Callable[[FakeFrame], list[FakeFrame]]
 
-    def __init__(self, codec: str, on_frame: Callable[[FakeFrame], list[FakeFrame]]) -> None:
+
+class FakeDecoder:
+    """Decodes packets; `on_frame` says what is shown in a frame's place, and may say that it is damaged."""
+
+    def __init__(self, codec: str, on_frame: OnFrame) -> None:
         self._on_frame = on_frame
         self._context: Any = av.CodecContext.create(_NAMES[codec], "r")
         self._context.thread_count = 1

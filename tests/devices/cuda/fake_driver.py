@@ -9,28 +9,14 @@ from __future__ import annotations
 
 import ctypes
 import threading
-from collections.abc import Callable
-from ctypes import (
-    POINTER,
-    Structure,
-    c_int16,
-    c_int32,
-    c_int64,
-    c_uint,
-    c_uint8,
-    c_uint16,
-    c_uint32,
-    c_uint64,
-    c_ulong,
-    c_void_p,
-)
+from ctypes import POINTER, Structure, c_int32, c_uint, c_uint8, c_uint32, c_uint64, c_void_p
 from typing import Any
 
 import numpy as np
 
 from emulated_card import launch
 from fake_cuda import KERNELS
-from fake_decoder import FakeDecoder, FakeFrame
+from fake_decoder import FakeDecoder, FakeFrame, OnFrame
 
 _NAMES = {4: "H264", 8: "HEVC", 10: "VP9", 11: "AV1"}
 _LEFT, _TOP, _BLOCK = 2, 4, 16
@@ -39,32 +25,36 @@ _END, _WITH_STAMP = 1, 2
 _WHOLE, _DAMAGED, _FAILED = 2, 8, 999
 
 
-class VideoFormat(Structure):
-    _fields_ = [
-        ("codec", c_int32),
-        ("rate", c_uint32 * 2),
-        ("progressive", c_uint8),
-        ("luma_depth", c_uint8),
-        ("chroma_depth", c_uint8),
-        ("least_surfaces", c_uint8),
-        ("coded", c_uint32 * 2),
-        ("shown", c_int32 * 4),
-        ("chroma", c_int32),
-        ("bitrate", c_uint32),
-        ("aspect", c_int32 * 2),
-        ("colours", c_uint8 * 4),
-        ("more", c_uint32),
-    ]
+def _structure(name: str, fields: str) -> Any:
+    """A structure of C: a type of ctypes, names that have it, and another type after each semicolon."""
+    found = []
+    for declared in fields.split(";"):
+        kind, *names = declared.split()
+        for field in names:
+            bare, _, length = field.strip("]").partition("[")
+            type_: Any = getattr(ctypes, f"c_{kind}")
+            found.append((bare, type_ * int(length) if length else type_))
+    return type(name, (Structure,), {"_fields_": found})
 
 
-class ShownPicture(Structure):
-    _fields_ = [("index", c_int32), ("fields", c_int32 * 3), ("stamp", c_int64)]
-
-
-class SourcePacket(Structure):
-    _fields_ = [("flags", c_ulong), ("size", c_ulong), ("data", c_void_p), ("stamp", c_int64)]
-
-
+VideoFormat = _structure(
+    "VideoFormat",
+    "int32 codec; uint32 rate[2]; uint8 progressive luma_depth chroma_depth least_surfaces; uint32 coded[2];"
+    "int32 shown[4] chroma; uint32 bitrate; int32 aspect[2]; uint8 colours[4]; uint32 more",
+)
+ShownPicture = _structure("ShownPicture", "int32 index fields[3]; int64 stamp")
+SourcePacket = _structure("SourcePacket", "ulong flags size; void_p data; int64 stamp")
+DecoderSettings = _structure(
+    "DecoderSettings",
+    "ulong width height surfaces; int32 codec chroma; ulong flags depth_above_8 unused[4]; int16 shown[4];"
+    "int32 surface_format deinterlacing; ulong to_width to_height outputs; void_p lock; int16 target[4];"
+    "ulong more[5]",
+)
+Abilities = _structure(
+    "Abilities",
+    "int32 codec chroma; uint32 depth_above_8 unused[3]; uint8 supported engines; uint16 formats;"
+    "uint32 most_width most_height most_blocks; uint16 least_width least_height; uint32 more[11]",
+)
 _Called = ctypes.CFUNCTYPE(c_int32, c_void_p, c_void_p)
 
 
@@ -73,50 +63,8 @@ class ParserSettings(Structure):
         ("codec", c_int32),
         ("numbers", c_uint32 * 9),
         ("user", c_void_p),
-        ("on_sequence", _Called),
-        ("on_decode", _Called),
-        ("on_show", _Called),
+        *((name, _Called) for name in ("on_sequence", "on_decode", "on_show")),
         ("more", c_void_p * 8),
-    ]
-
-
-class DecoderSettings(Structure):
-    _fields_ = [
-        ("width", c_ulong),
-        ("height", c_ulong),
-        ("surfaces", c_ulong),
-        ("codec", c_int32),
-        ("chroma", c_int32),
-        ("flags", c_ulong),
-        ("depth_above_8", c_ulong),
-        ("unused", c_ulong * 4),
-        ("shown", c_int16 * 4),
-        ("surface_format", c_int32),
-        ("deinterlacing", c_int32),
-        ("to_width", c_ulong),
-        ("to_height", c_ulong),
-        ("outputs", c_ulong),
-        ("lock", c_void_p),
-        ("target", c_int16 * 4),
-        ("more", c_ulong * 5),
-    ]
-
-
-class Abilities(Structure):
-    _fields_ = [
-        ("codec", c_int32),
-        ("chroma", c_int32),
-        ("depth_above_8", c_uint32),
-        ("unused", c_uint32 * 3),
-        ("supported", c_uint8),
-        ("engines", c_uint8),
-        ("formats", c_uint16),
-        ("most_width", c_uint32),
-        ("most_height", c_uint32),
-        ("most_blocks", c_uint32),
-        ("least_width", c_uint16),
-        ("least_height", c_uint16),
-        ("more", c_uint32 * 11),
     ]
 
 
@@ -125,18 +73,11 @@ class _Parser:
 
     def __init__(self, library: FakeDriver, settings: ParserSettings) -> None:
         self.settings = ParserSettings.from_buffer_copy(settings)
-        self._library = library
-        self.decoder = FakeDecoder(_NAMES[settings.codec], self._on_frame)
+        self.decoder = FakeDecoder(_NAMES[settings.codec], library.on_frame)
         self.format: bytes | None = None  # that was told last
         self.surfaces: dict[int, Any] = {}  # by index
         self.damaged: set[int] = set()  # indices
         self.next = 0
-
-    def _on_frame(self, frame: FakeFrame) -> list[FakeFrame]:
-        self._library.complained = False
-        shown = self._library.on_frame(frame)
-        frame.damaged = self._library.complained
-        return shown
 
 
 class FakeDriver(dict[str, int]):
@@ -145,7 +86,9 @@ class FakeDriver(dict[str, int]):
     The sums for signatures, which take the emulator far longer than all else, are numpy's unless `emulated`.
     """
 
-    def __init__(self, engines: int = 1, *, emulated: bool = False) -> None:
+    def __init__(
+        self, engines: int = 1, *, emulated: bool = False, on_frame: OnFrame = lambda frame: [frame]
+    ) -> None:
         super().__init__()
         self.engines = engines
         self.emulated = emulated
@@ -153,45 +96,26 @@ class FakeDriver(dict[str, int]):
         self.decoders = 0  # made so far
         self.destroyed = 0
         self.fed = 0  # packets so far
-        self.on_frame: Callable[[FakeFrame], list[FakeFrame]] = lambda frame: [frame]
+        self.on_frame = on_frame
         self.smallest = (48, 16)
-        self.complained = False
         self._parsers: dict[int, _Parser] = {}
         self._asking: dict[int, _Parser] = {}  # by thread, the parser that calls back
         self._decoders: dict[int, _Parser] = {}
         self._kept: list[Any] = []
         for name, parameters in _PARAMETERS.items():
-            made = ctypes.CFUNCTYPE(c_int32, *parameters)(getattr(self, name))
+            done = getattr(self, name, lambda *_: 0)  # what has nothing to do here succeeds
+            made = ctypes.CFUNCTYPE(c_int32, *parameters)(done)
             self._kept.append(made)
             self[name] = ctypes.cast(made, c_void_p).value or 0
 
-    def complain(self) -> None:
-        """Report the picture that on_frame() looks at as damaged."""
-        self.complained = True
-
     # ---- CUDA -----------------------------------------------------------------------------------
-
-    def cuCtxSetCurrent(self, context: int) -> int:
-        return 0
 
     def cuStreamCreate(self, stream: Any, flags: int) -> int:
         stream[0] = 77
         return 0
 
-    def cuStreamDestroy_v2(self, stream: int) -> int:
-        return 0
-
     def cuEventCreate(self, event: Any, flags: int) -> int:
         event[0] = 78
-        return 0
-
-    def cuEventDestroy_v2(self, event: int) -> int:
-        return 0
-
-    def cuEventRecord(self, event: int, stream: int) -> int:
-        return 0
-
-    def cuEventSynchronize(self, event: int) -> int:
         return 0
 
     def cuMemcpyDtoHAsync_v2(self, to: int, address: int, size: int, stream: int) -> int:
@@ -222,9 +146,6 @@ class FakeDriver(dict[str, int]):
         number = len(self._parsers) + 1
         self._parsers[number] = _Parser(self, settings[0])
         parser[0] = number
-        return 0
-
-    def cuvidDestroyVideoParser(self, parser: int) -> int:
         return 0
 
     def cuvidParseVideoData(self, parser: int, packet: Any) -> int:
@@ -321,7 +242,7 @@ def _sizes(frame: FakeFrame) -> tuple[int, int, int, int]:
     return width, height, across, down
 
 
-def _format(codec: int, frame: FakeFrame) -> VideoFormat:
+def _format(codec: int, frame: FakeFrame) -> Any:
     width, height, across, down = _sizes(frame)
     format = VideoFormat(codec=codec, progressive=1, least_surfaces=_SURFACES, chroma=1)
     format.luma_depth = format.chroma_depth = frame.depth - 8

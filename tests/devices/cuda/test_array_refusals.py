@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from acuity.devices.cuda.hardware import probe
 from acuity.errors import InputError
 from acuity.measure import Measurement
 from array_bench import EXPORTS, on_card
@@ -187,9 +186,8 @@ def test_a_capsule_that_is_no_such_array() -> None:
         assert liar.deleted == liar.exported == 1
 
 
-def test_memory_of_another_card_and_of_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(probe, "check_card", lambda card: None)  # which has tests of its own
-    cuda = FakeCuda(cards=2)
+def test_memory_of_another_card_and_of_none(cuda: FakeCuda, tmp_path: Path) -> None:
+    cuda.cards = 2
     card = fake_card(cuda, tmp_path)
     elsewhere = fake_card(cuda, tmp_path, 1)
     at_home = CudaInterface(card, SAMPLES, changes={"data": (SAMPLES.ctypes.data, False)})

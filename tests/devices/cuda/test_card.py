@@ -4,32 +4,16 @@ from __future__ import annotations
 
 import gc
 import struct
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from acuity.devices.cuda.hardware import cards as cards_module
-from acuity.devices.cuda.hardware import probe
 from acuity.devices.cuda.hardware.card import Card
 from acuity.devices.cuda.hardware.cards import Cards
 from acuity.errors import BackendError, CardLost, CardMemoryError
 from fake_cuda import FakeCuda, fake_card
-
-
-@pytest.fixture
-def cuda(monkeypatch: pytest.MonkeyPatch) -> FakeCuda:
-    monkeypatch.delenv(cards_module.MASK, raising=False)
-    monkeypatch.setattr(probe, "check_card", lambda card: None)  # which has tests of its own
-    return FakeCuda()
-
-
-@pytest.fixture
-def card(cuda: FakeCuda, tmp_path: Path) -> Iterator[Card]:
-    yield fake_card(cuda, tmp_path)
-    cuda.context = 0
 
 
 def contents(card: Card, address: int, size: int) -> bytes:
@@ -140,16 +124,10 @@ def test_a_card_that_is_lost_midway(cuda: FakeCuda, tmp_path: Path, status: int)
     memory, stream = card.allocate(64), card.stream()
     event = stream.mark()
     cuda.lost = status
-    for use in (
-        event.wait,
-        event.reached,
-        stream.mark,
-        lambda: stream.clear(memory.address, 4),
-        lambda: card.allocate(1),
-    ):
-        with pytest.raises(
-            CardLost, match=rf"^card 0 \(Fake 0\) failed while it computed \(cudaError{status}"
-        ):
+    said = rf"^card 0 \(Fake 0\) failed while it computed \(cudaError{status}"
+    work = (lambda: stream.clear(memory.address, 4)), (lambda: card.allocate(1))
+    for use in (event.wait, event.reached, stream.mark, *work):
+        with pytest.raises(CardLost, match=said):
             use()
     with pytest.raises(CardLost, match="score again, or pass backend='cpu'"):
         cards.open(0)

@@ -7,18 +7,17 @@ from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from acuity.devices.cuda.hardware.card import Card, CardStream
+from acuity.devices.cuda.hardware.card import Card
 from acuity.errors import BackendError, CardLost, CardMemoryError
-from array_bench import EXPORTS, Export, columns, on_card, on_cpu, planes_of
+from array_bench import EXPORTS, Export, columns, counted, on_card, on_cpu, planes_of
 from emulated_card import needs_compiler
 from exporters import CudaInterface, Dlpack, OnCard
-from fake_cuda import FakeCuda, emulated_card, fake_card
+from fake_cuda import FakeCuda, emulated_card
 from twin_bench import random_frames
 
 pytestmark = needs_compiler
@@ -55,40 +54,23 @@ def test_luma_alone_and_one_picture_in_the_machines_memory() -> None:
 
 def test_nothing_is_uploaded_or_copied_that_lies_on_the_card(monkeypatch: pytest.MonkeyPatch) -> None:
     card, frames = emulated_card(), random_frames(70, 32, 48, 8)
-    moved: list[tuple[str, int]] = []
-
-    def counted(name: str, rows_of: Callable[..., int]) -> None:
-        done = getattr(CardStream, name)
-
-        def move(stream: CardStream, *given: Any) -> None:
-            moved.append((name, rows_of(*given)))
-            done(stream, *given)
-
-        monkeypatch.setattr(CardStream, name, move)
-
-    counted("upload", lambda address, pitch, rows: rows.shape[0])
-    counted("copy", lambda address, pitch, plane: plane.shape[0])
+    uploaded = counted(monkeypatch, "upload", lambda address, pitch, rows: rows.shape[0])
+    copied = counted(monkeypatch, "copy", lambda address, pitch, plane: plane.shape[0])
     arrays = [(Dlpack(card, frame.ref.luma), Dlpack(card, frame.dis.luma)) for frame in frames]
     for copy in (False, True):
-        moved.clear()
+        uploaded.clear()
+        copied.clear()
         with on_card(card, "motion=motion_five_frame_window=true") as measurement:
             for ref, dis in arrays:
                 measurement.add(ref, dis, copy=copy)
             measurement.flush()
-        assert moved.count(("upload", 48)) == 0
-        assert moved.count(("copy", 48)) == (140 if copy else 0)
+        assert uploaded.count(48) == 0
+        assert copied.count(48) == (140 if copy else 0)
 
 
 def test_what_the_cpu_computes_is_downloaded_once(monkeypatch: pytest.MonkeyPatch) -> None:
     card, frames = emulated_card(), random_frames(6, 40, 36, 8, layout="420")
-    downloads: list[int] = []
-    download = CardStream.download
-
-    def counted(stream: CardStream, into: Any, *place: Any) -> None:
-        downloads.append(into.shape[0] if into.ndim == 2 else 0)
-        download(stream, into, *place)
-
-    monkeypatch.setattr(CardStream, "download", counted)
+    downloads = counted(monkeypatch, "download", lambda into, *_: into.shape[0] if into.ndim == 2 else 0)
     features = "float_moment", "float_psnr", "float_motion", "psnr"
     with on_card(card, *features) as measurement:
         for frame in frames:
@@ -120,7 +102,7 @@ def test_arrays_stay_lent_while_the_card_may_read_them(
     cuda: FakeCuda, card: Card, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A batch that can't be started as a whole may have begun to read its pictures."""
-    launched = cuda.driver.launchKernel
+    launched = cuda.launchKernel
     told: list[int] = []
 
     def launch(*given: Any) -> None:
@@ -130,7 +112,7 @@ def test_arrays_stay_lent_while_the_card_may_read_them(
     def freed() -> None:
         told.append(sum(len(stream.queue) - stream.done for stream in cuda.streams.values()))
 
-    monkeypatch.setattr(cuda.driver, "launchKernel", launch)
+    monkeypatch.setattr(cuda, "launchKernel", launch)
     arrays = [CudaInterface(card, np.zeros((24, 32), np.uint8)) for _ in "rd"]
     with on_card(card, "motion", "psnr") as measurement:
         measurement.add(*arrays, copy=False, freed=freed)  # type: ignore[misc]
@@ -168,19 +150,6 @@ def test_a_card_without_room_for_copies(cuda: FakeCuda, card: Card) -> None:
 # ---- order on the card: a machine that is made up, where work in streams is done late ----
 
 
-@pytest.fixture
-def cuda() -> FakeCuda:
-    return FakeCuda()
-
-
-@pytest.fixture
-def card(cuda: FakeCuda, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Card:
-    from acuity.devices.cuda.hardware import probe
-
-    monkeypatch.setattr(probe, "check_card", lambda card: None)  # which has tests of its own
-    return fake_card(cuda, tmp_path)
-
-
 def written_later(cuda: FakeCuda, stream: int, array: OnCard, samples: Any) -> None:
     cuda.streams[stream].queue.append(lambda: array.fill(samples))
 
@@ -213,10 +182,9 @@ def waits_for(cuda: FakeCuda, theirs: int) -> Callable[[int], None]:
     """What a library does when it exports an array: the reader's stream waits for its own."""
 
     def order(stream: int) -> None:
-        runtime = cuda.runtime
-        event = runtime.eventCreateWithFlags(3)
-        runtime.eventRecord(event, theirs)
-        runtime.streamWaitEvent(stream, event)
+        event = cuda.eventCreateWithFlags(3)
+        cuda.eventRecord(event, theirs)
+        cuda.streamWaitEvent(stream, event)
 
     return order
 
@@ -292,8 +260,8 @@ def test_a_library_whose_stream_is_known_is_not_waited_for(
 def test_memory_of_copies_is_used_again(cuda: FakeCuda, card: Card, monkeypatch: pytest.MonkeyPatch) -> None:
     frames = random_frames(3, 32, 24, 8)
     allocated: list[int] = []
-    allocate = cuda.runtime.malloc
-    monkeypatch.setattr(cuda.runtime, "malloc", lambda size: allocated.append(size) or allocate(size))
+    allocate = cuda.malloc
+    monkeypatch.setattr(cuda, "malloc", lambda size: allocated.append(size) or allocate(size))
     with on_card(card, "psnr") as measurement:
         pair = [CudaInterface(card, picture.luma) for picture in (frames[0].ref, frames[0].dis)]
         for _ in range(100):

@@ -22,22 +22,12 @@ from acuity.scoring import run
 from acuity.scoring.request import Request
 from array_bench import columns, measured, on_cpu
 from emulated_card import needs_compiler
-from fake_cuda import FakeCuda, fake_card
+from fake_cuda import FakeCuda
 from twin_bench import random_frames
 
 SMALL = Geometry(32, 32, 8)
 LARGE = Geometry(7680, 4320, 10, (3840, 2160))
 MIB = 1 << 20
-
-
-@pytest.fixture
-def cuda() -> FakeCuda:
-    return FakeCuda()
-
-
-@pytest.fixture
-def card(cuda: FakeCuda, tmp_path: Path) -> Card:
-    return fake_card(cuda, tmp_path)
 
 
 def group(name: str) -> TwinGroup:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from acuity.devices.cuda.hardware import bindings, cards, probe
+from acuity.devices.cuda.hardware import bindings, cards
 from acuity.devices.cuda.hardware.bindings import load_bindings
 from acuity.devices.cuda.hardware.card import Card
 from acuity.devices.cuda.hardware.cards import Cards, driver_version, has_traces, look
@@ -24,11 +24,6 @@ GIB = 1 << 30
 def _plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in (cards.MASK, cards.WORKER_VARIABLE):
         monkeypatch.delenv(name, raising=False)
-
-
-@pytest.fixture
-def unprobed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(probe, "check_card", lambda card: None)
 
 
 def machine(cuda: FakeCuda, folder: Path) -> Cards:

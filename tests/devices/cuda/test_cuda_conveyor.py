@@ -10,13 +10,12 @@ import pytest
 from acuity.devices.cpu import CpuDevice
 from acuity.devices.cuda.backend import CudaDevice
 from acuity.devices.cuda.conveyor import CudaConveyor
-from acuity.devices.cuda.hardware.card import CardStream
 from acuity.errors import InputError
 from acuity.features.extractor import Frame, Geometry
 from acuity.features.motion import Motion
 from acuity.measure import Measurement
 from acuity.video.picture import Picture, PixelFormat
-from array_bench import columns, measured
+from array_bench import columns, counted, measured
 from array_bench import on_cpu as figures_of_cpu
 from emulated_card import needs_compiler
 from fake_cuda import emulated_card
@@ -60,14 +59,7 @@ def test_samples_that_are_too_deep_are_refused() -> None:
 
 
 def test_a_picture_that_is_shown_twice_is_uploaded_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    uploads: list[int] = []
-    upload = CardStream.upload
-
-    def counted(stream: CardStream, address: int, pitch: int, rows: Any) -> None:
-        uploads.append(rows.shape[0])
-        upload(stream, address, pitch, rows)
-
-    monkeypatch.setattr(CardStream, "upload", counted)
+    uploads = counted(monkeypatch, "upload", lambda address, pitch, rows: rows.shape[0])
     frames = random_frames(70, 32, 48, 8)
     measured(card_and_cpu(), frames, "motion=motion_five_frame_window=true")
     assert uploads.count(48) == 140

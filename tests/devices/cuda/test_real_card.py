@@ -18,13 +18,12 @@ from acuity.devices.cuda.hardware.probe import check_card
 from acuity.devices.cuda.nvdec.library import abilities, load_functions
 from acuity.devices.cuda.nvdec.reader import NvdecReader
 from acuity.errors import BackendError, CardMemoryError
-from acuity.measure import Measurement
 from acuity.scoring.request import Request
 from acuity.scoring.run import run_request
 from acuity.video.readers.container import ContainerReader
 from coded_clips import CODED, clip, decoded_alike
 from damaged_clip import FRAGILE, damage
-from moving_pictures import HEIGHT, WIDTH, equal, measure, pair
+from moving_pictures import HEIGHT, WIDTH, equal, measure, measuring, pair
 
 
 def _why_not() -> str | None:
@@ -116,10 +115,7 @@ def test_arrays_on_the_card(cupy: Any, depth: int, copy: bool, wider: int) -> No
     """CuPy's arrays, some of them parts of wider ones; what the CPU computes is downloaded."""
     features = "psnr", "float_moment"
     told: list[int] = []
-    with Measurement(backend="cuda:0") as measurement:
-        measurement.add_model("vmaf_v0.6.1")
-        for feature in features:
-            measurement.add_feature(feature)
+    with measuring("vmaf_v0.6.1", features=features, backend="cuda:0") as measurement:
         for index in range(30):
             ref, dis = (np.pad(picture.luma, [(0, 0), (0, wider)]) for picture in pair(index, depth))
             arrays = [cupy.asarray(samples)[:, :WIDTH] for samples in (ref, dis)]
@@ -128,10 +124,7 @@ def test_arrays_on_the_card(cupy: Any, depth: int, copy: bool, wider: int) -> No
         measurement.flush()
         found = measurement.results()
     assert len(told) == 30
-    with Measurement(backend="cpu") as measurement:
-        measurement.add_model("vmaf_v0.6.1")
-        for feature in features:
-            measurement.add_feature(feature)
+    with measuring("vmaf_v0.6.1", features=features, backend="cpu") as measurement:
         for index in range(30):
             measurement.add(*pair(index, depth))
         measurement.flush()
@@ -160,8 +153,7 @@ def test_arrays_that_are_written_late_and_overwritten_at_once(cupy: Any, library
     arrays = [cupy.empty((HEIGHT, WIDTH), cupy.uint8) for _ in "rd"]
     large = [cupy.empty(1 << 29, cupy.uint8) for _ in "12"]
     cupy.cuda.Device().synchronize()
-    with Measurement(backend="cuda:0") as measurement, theirs:
-        measurement.add_model("vmaf_v0.6.1")
+    with measuring("vmaf_v0.6.1", backend="cuda:0") as measurement, theirs:
         for pictures in sources:
             large[0].data.copy_from_device_async(large[1].data, 1 << 29, theirs)  # takes a while
             for array, source in zip(arrays, pictures, strict=True):

@@ -52,25 +52,15 @@ def explain(extractor: type[Extractor]) -> list[str]:
     given = ["", "gives:", *_wrapped(plain)] if plain else []
     lines = [f"{extractor.name}: {extractor.summary}", *given]
     for switch in switches:
-        lines += [
-            "",
-            f"and with {switch}=true:",
-            *_wrapped([f.alias for f in shown if f.only_with == switch]),
-        ]
+        added = [f.alias for f in shown if f.only_with == switch]
+        lines += ["", f"and with {switch}=true:", *_wrapped(added)]
     if not extractor.options:
         return [*lines, "", "It takes no options."]
     head = ("name", "short", "type", "values", "default", "")
-    rows = [
-        (
-            o.name,
-            (o.alias or o.name) if o.named else "",
-            o.kind,
-            o.values(),
-            show(o.default) or "none",
-            o.help,
-        )
-        for o in extractor.options
-    ]
+    rows = []
+    for o in extractor.options:
+        short = (o.alias or o.name) if o.named else ""
+        rows.append((o.name, short, o.kind, o.values(), show(o.default) or "none", o.help))
     return [*lines, "", "options:", *columns([head, *rows])]
 
 

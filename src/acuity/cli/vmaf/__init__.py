@@ -90,14 +90,8 @@ def _score(settings: CommandLine) -> int:
                 extra |= {"acuity": {**report.about(), **about}, **report.page_entries()}
                 quiet = settings.quiet or not sys.stderr.isatty()  # as the meter
                 extra |= drawn_entries(request, report, settings.pictures, settings.format, watch, quiet)
-            write_report(
-                report.results,
-                settings.output,
-                settings.format,
-                settings.precision,
-                extra=extra,
-                version=LIBVMAF_VERSION,
-            )
+            form = settings.format, settings.precision
+            write_report(report.results, settings.output, *form, extra=extra, version=LIBVMAF_VERSION)
         return exit_code(report, strict=settings.strict)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,18 @@ from acuity.features.extractor import REACH
 
 if TYPE_CHECKING:
     from acuity.features.extractor import Frame
+
+
+def fields(declared: str) -> list[tuple[Any, ...]]:
+    """The fields of a structure for numpy, from declarations as C has them: "int32 size[2] depth"."""
+    found: list[tuple[Any, ...]] = []
+    for part in declared.split(";"):
+        kind, *names = part.split()
+        for name in names:
+            bare, _, count = name.rstrip("]").partition("[")
+            found.append((bare, kind, int(count)) if count else (bare, kind))
+    return found
+
 
 PLANES: Final = 3
 PICTURE: Final = np.dtype([("plane", np.uint64, PLANES), ("pitch", np.int32, PLANES), ("unused", np.int32)])

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from acuity.devices.cuda.hardware.card import Bytes, Card
-from acuity.devices.cuda.hardware.cuda_errors import INSTEAD, in_gib
+from acuity.devices.cuda.hardware.cuda_errors import in_gib, memory_failure
 from acuity.devices.cuda.pictures import Pictures
 from acuity.devices.cuda.stage import Stage, TwinGroup
 from acuity.errors import CardMemoryError, UnfitPictureError
@@ -147,12 +147,6 @@ def too_small(card: Card, needs: Needs, error: CardMemoryError) -> CardMemoryErr
             if fitting(geometry=replace(geometry, width=width, height=height, chroma=chroma)):
                 sizes.append(f"at {width}x{height}")
     would = " or ".join([*others[:1], *sizes[:1]])
-    return CardMemoryError(
-        f"{card.properties.label} has {in_gib(free)} of memory free, and one frame of "
-        f"{geometry.width}x{geometry.height} needs {in_gib(needed)} for {names}"
-        + (f", which would fit {would}" if would else "")
-        + ": end what else uses it, choose another card",
-        *INSTEAD,
-        wanted=needed,
-        free=free,
-    )
+    frame = f"one frame of {geometry.width}x{geometry.height} needs {in_gib(needed)} for {names}"
+    fit = f", which would fit {would}" if would else ""
+    return memory_failure(card.properties.label, needed, free, frame + fit)

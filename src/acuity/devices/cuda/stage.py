@@ -64,7 +64,8 @@ class Stage:
 
     def prepare(self, planes: int | None, groups: Sequence[TwinGroup]) -> None:
         """Reserve memory for batches of these groups; raises CardMemoryError."""
-        self._twins = {group: self._twins.get(group) or self._make(group) for group in groups}
+        place = self._geometry, self._bench
+        self._twins = {g: self._twins.get(g) or TWINS[g.kind].twin()(g.members, *place) for g in groups}
         words = sum(twin.words for twin in self._twins.values())
         if may_be_deeper(self._geometry.depth):
             words += self._sample_check(planes).words
@@ -116,10 +117,6 @@ class Stage:
         if planes not in self._checks:
             self._checks[planes] = SampleCheck(self._geometry, planes, self._bench)
         return self._checks[planes]
-
-    def _make(self, group: TwinGroup) -> Twin:
-        twin: Twin = TWINS[group.kind].twin()(group.members, self._geometry, self._bench)
-        return twin
 
     def _upload_tables(self, records: NDArray[np.uint64], wanted: Sequence[Sequence[int]]) -> list[int]:
         """Upload the records of each choice of frames once; returns the address for each of those wanted."""

@@ -61,15 +61,13 @@ def use_failure(error: Exception, card: str) -> BackendError:
     return BackendError(f"{card} can't be used ({error}): {remedy}", *INSTEAD)
 
 
-def memory_failure(card: str, wanted: int, free: int) -> CardMemoryError:
-    """The sentence about memory that the card doesn't have."""
-    return CardMemoryError(
-        f"{card} has {in_gib(free)} of memory free, and {in_gib(wanted)} more are needed: end what else "
-        "uses it, choose another card",
-        *INSTEAD,
-        wanted=wanted,
-        free=free,
+def memory_failure(card: str, wanted: int, free: int, needs: str = "") -> CardMemoryError:
+    """The sentence about memory that the card doesn't have; `needs` says for what, if that is known."""
+    needs = needs or f"{in_gib(wanted)} more are needed"
+    text = (
+        f"{card} has {in_gib(free)} of memory free, and {needs}: end what else uses it, choose another card"
     )
+    return CardMemoryError(text, *INSTEAD, wanted=wanted, free=free)
 
 
 def in_gib(size: int) -> str:

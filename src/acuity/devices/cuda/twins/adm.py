@@ -10,36 +10,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acuity._native import AdmPlan, Workspace
-from acuity.devices.cuda.batch import Batch, Bench, cleared, placed
+from acuity.devices.cuda.batch import Batch, Bench, cleared, fields, placed
 from acuity.devices.cuda.hardware.card import CardMemory, Kernel, Shape
 from acuity.features.adm import Adm, adm_pass
 from acuity.features.extractor import CpuContext, Frame, Geometry
 
-_GAIN: Final = np.dtype([("value", np.float64), ("times", np.uint32), ("most", np.uint32)], align=True)
+_GAIN: Final = np.dtype(fields("float64 value; uint32 times most"), align=True)
 _PLAN: Final = np.dtype(
     [
-        ("input", np.int32, 2),
-        ("size", np.int32, 2),
-        ("rows", np.int32, 2),
-        ("columns", np.int32, 2),
-        ("segment", np.int32),
-        ("scale", np.int32),
-        ("depth", np.int32),
-        ("factors", np.uint32, 3),
-        ("cos_squared", np.float32),
-        ("cube_shifts", np.int32, 3),
-        ("den_cube_shift", np.int32),
-        ("cube_adds", np.uint32, 3),
-        ("den_cube_add", np.uint32),
-        ("input_pitch", np.int32),
-        ("low_pitch", np.int32),
-        ("input_size", np.int64),
-        ("low_size", np.int64),
-        ("row_words", np.int32),
-        ("rows_a_frame", np.int32),
-        ("rows_before", np.int32),
-        ("first_word", np.int32),
-        ("first_pass", np.int32),
+        *fields(
+            "int32 input[2] size[2] rows[2] columns[2] segment scale depth;"
+            "uint32 factors[3]; float32 cos_squared; int32 cube_shifts[3] den_cube_shift;"
+            "uint32 cube_adds[3] den_cube_add; int32 input_pitch low_pitch; int64 input_size low_size;"
+            "int32 row_words rows_a_frame rows_before first_word first_pass"
+        ),
         ("gain", _GAIN, 2),
     ],
     align=True,
@@ -49,15 +33,7 @@ _NATIVE: Final = (
     *("cube_shifts", "cube_adds", "den_cube_shift", "den_cube_add"),
 )
 _ROW_RECORD: Final = np.dtype(
-    [
-        ("before", np.int32),
-        ("rows", np.int32, 2),
-        ("row_shift", np.int32),
-        ("den_row_shift", np.int32),
-        ("row_adds", np.uint64, 3),
-        ("den_row_add", np.uint64),
-    ],
-    align=True,
+    fields("int32 before rows[2] row_shift den_row_shift; uint64 row_adds[3] den_row_add"), align=True
 )
 
 _STRIP: Final = 60  # columns of the bands that a warp sums

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acuity._native import CambiPlan, Workspace
-from acuity.devices.cuda.batch import Batch, Bench, cleared, placed
+from acuity.devices.cuda.batch import Batch, Bench, cleared, fields, placed
 from acuity.features.cambi import Cambi, Judgement
 from acuity.features.extractor import CpuContext, Frame, Geometry
 
@@ -17,26 +17,17 @@ _SCALES: Final = 5
 _PARTS: Final = 2 * _SCALES  # sums of a picture: the low and the high part of each scale's
 
 # The twins of the records in kernels/cambi/plan.cuh and pool.cuh.
-_SCALE: Final = np.dtype(
-    [("plane", np.int64), ("map", np.int64), ("strongest", np.int64)]
-    + [(name, np.int32) for name in ("width", "height", "stride", "pitch", "across", "strips")]
-)
+_SCALE: Final = np.dtype(fields("int64 plane map strongest; int32 width height stride pitch across strips"))
 _TABLES: Final = {
-    "columns": np.int32,
-    "rows": np.int32,
-    "first": np.int32,
-    "weights": np.float32,
-    "inverse": np.float32,
+    **dict.fromkeys(("columns", "rows", "first"), np.int32),
+    **dict.fromkeys(("weights", "inverse"), np.float32),
 }
-_NUMBERS: Final = (
-    *("width", "height", "smooth", "flat", "radius"),
-    *("base", "levels", "steps", "strips", "unused"),
-)
 _PLAN: Final = np.dtype(
-    [(name, np.uint64) for name in _TABLES]
-    + [("samples", np.int64)]
-    + [(name, np.int32) for name in _NUMBERS]
-    + [("scales", _SCALE, _SCALES)]
+    [
+        *fields(f"uint64 {' '.join(_TABLES)}; int64 samples"),
+        *fields("int32 width height smooth flat radius base levels steps strips unused"),
+        ("scales", _SCALE, _SCALES),
+    ]
 )
 _POOL_BYTES: Final = 4 * 8 + 6 * 4 + (1920 + 2 * 256) * 4
 

@@ -33,16 +33,8 @@ class MotionTwin:
     def launch(self, batch: Batch, sums: int) -> None:
         if not self._lookback:
             return
-        self._sad(
-            batch.stream,
-            (*self._grid, batch.count),
-            _BLOCK,
-            batch.frames,
-            *self._size,
-            np.int32(self._lookback - 1),
-            sums,
-            np.int32(self.words),
-        )
+        grid, before, words = (*self._grid, batch.count), np.int32(self._lookback - 1), np.int32(self.words)
+        self._sad(batch.stream, grid, _BLOCK, batch.frames, *self._size, before, sums, words)
 
     def columns(self, sums: NDArray[np.int64], frames: Sequence[Frame]) -> dict[str, list[float]]:
         changes = (sums[:, 0] / 256.0 / self._area).tolist()

@@ -45,22 +45,9 @@ class _Pyramid:
     def sum(self, batch: Batch, wanted: int, wanted_last: int, sums: int) -> None:
         width, height = map(np.int32, self._levels[0])
         columns = self._sums.address, np.int32(self._columns)
-        self._find(
-            batch.stream,
-            (*self._grid, batch.count),
-            _BLOCK,
-            batch.frames,
-            self.size[2],
-            self.memory.address,
-            np.int64(self.values),
-            width,
-            height,
-            np.int32(len(self._levels)),
-            np.int32(self._first_kept),
-            np.int32(wanted),
-            np.int32(wanted_last),
-            *columns,
-        )
+        place = batch.frames, self.size[2], self.memory.address, np.int64(self.values), width, height
+        numbers = map(np.int32, (len(self._levels), self._first_kept, wanted, wanted_last))
+        self._find(batch.stream, (*self._grid, batch.count), _BLOCK, *place, *numbers, *columns)
         grid = len(self._levels), 1, batch.count
         self._total(batch.stream, grid, (32 * _TERMS, 1, 1), *columns, width, height, sums)
 
@@ -102,16 +89,9 @@ class FloatSsimTwin(_SimilarityTwin):
     def launch(self, batch: Batch, sums: int) -> None:
         pyramid = self._pyramid
         if self._factor > 1:
-            self._shrink(
-                batch.stream,
-                _blocks(self._shrunk, _ROWS, batch),
-                _BLOCK,
-                batch.frames,
-                *pyramid.size,
-                np.int32(self._factor),
-                pyramid.memory.address,
-                np.int64(pyramid.values),
-            )
+            place = np.int32(self._factor), pyramid.memory.address, np.int64(pyramid.values)
+            grid = _blocks(self._shrunk, _ROWS, batch)
+            self._shrink(batch.stream, grid, _BLOCK, batch.frames, *pyramid.size, *place)
         pyramid.sum(batch, self._wanted, self._wanted, sums)
 
 

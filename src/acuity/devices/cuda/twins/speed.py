@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acuity._native import Speed
-from acuity.devices.cuda.batch import Batch, Bench, placed
+from acuity.devices.cuda.batch import Batch, Bench, fields, placed
 from acuity.devices.cuda.hardware.card import CardMemory
 from acuity.features.extractor import Frame, Geometry
 from acuity.features.speed import (
@@ -28,13 +28,8 @@ _CHANGE_TOWARDS_REFERENCE: Final = 2
 _SIDES: Final = {_CHROMA: 4, _CHANGE: 2, _CHANGE_TOWARDS_REFERENCE: 2}
 
 # The twins of the structures in kernels/speed/plan.cuh.
-_ADDRESS: Final = np.uint64
-_AXIS: Final = np.dtype(
-    [("at", _ADDRESS), ("weights", _ADDRESS), ("outputs", np.int32), ("entries", np.int32)], align=True
-)
-_WEIGHING: Final = np.dtype(
-    [("sigma_nn", np.float32), ("nn_floor", np.float32), ("mode", np.int32), ("noise", np.int32)], align=True
-)
+_AXIS: Final = np.dtype(fields("uint64 at weights; int32 outputs entries"), align=True)
+_WEIGHING: Final = np.dtype(fields("float32 sigma_nn nn_floor; int32 mode noise"), align=True)
 _TABLES: Final = ("low_pass", "mean", "weighings", "noises")
 _SCRATCH: Final = (
     *("reduced", "centred", "covariance", "eigenvalues", "q", "r", "regular"),
@@ -46,10 +41,8 @@ _NUMBERS: Final = (
 )
 _PLAN: Final = np.dtype(
     [
-        ("columns", _AXIS),
-        ("rows", _AXIS),
-        *((name, _ADDRESS) for name in (*_TABLES, *_SCRATCH)),
-        *((name, np.int32) for name in _NUMBERS),
+        *(("columns", _AXIS), ("rows", _AXIS)),
+        *fields(f"uint64 {' '.join((*_TABLES, *_SCRATCH))}; int32 {' '.join(_NUMBERS)}"),
     ],
     align=True,
 )
@@ -121,12 +114,8 @@ class SpeedTwin:
         grid = -(-native.columns[0] // _REDUCE[1]), native.rows[0] * self._sides
         self._reduce_grid = grid
         self._score_grid = self._weighings, pairs
-        steps = (
-            (-(-area // _CENTRE), _CENTRE),
-            _COVARIANCE[::-1],
-            _SOLVE[::-1],
-            (-(-blocks // _BLOCKS), _BLOCKS),
-        )
+        centre, wide = (-(-area // _CENTRE), _CENTRE), (-(-blocks // _BLOCKS), _BLOCKS)
+        steps = centre, _COVARIANCE[::-1], _SOLVE[::-1], wide
         # Kernels between the reduction and the scores: blocks a side, and threads of each.
         self._steps = [(kernel, *step) for kernel, step in zip(others, steps, strict=True)]
 

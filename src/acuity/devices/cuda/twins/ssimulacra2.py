@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acuity._native import Workspace
-from acuity.devices.cuda.batch import Batch, Bench, placed
+from acuity.devices.cuda.batch import Batch, Bench, fields, placed
 from acuity.devices.cuda.hardware.card import CardMemory
 from acuity.features.extractor import CpuContext, Frame, Geometry
 from acuity.features.ssimulacra2 import Ssimulacra2, native_ssimulacra2
@@ -27,16 +27,10 @@ _DOWN: Final = 128
 
 # The twin of Ssimulacra2Plan in kernels/ssimulacra2/plan.cuh.
 _PLAN: Final = np.dtype(
-    [
-        ("size", np.int32, 2),
-        ("chroma", np.int32, 2),
-        ("stride", np.int32),
-        ("levels", np.int32, 2),
-        ("steps", np.float32, 5),
-        ("mix", np.float32, 9),
-        ("frame_light", np.int32),
-        *((name, np.uint64) for name in ("curve", "light", "halved", "colour", "across", "state", "terms")),
-    ],
+    fields(
+        "int32 size[2] chroma[2] stride levels[2]; float32 steps[5] mix[9]; int32 frame_light;"
+        "uint64 curve light halved colour across state terms"
+    ),
     align=True,
 )
 

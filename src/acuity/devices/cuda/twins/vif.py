@@ -86,22 +86,15 @@ class VifTwin:
         halved = self._levels[scale + 1 : scale + 2] if part.first else []
         tiles = -(-level.width // _TILE) * -(-level.height // _TILE)
         of_warp = -(-tiles * batch.count // self._room)
-        kernel(
-            batch.stream,
-            (-(-tiles // (of_warp * _WARPS)), 1, batch.count),
-            _BLOCK,
-            batch.frames,
-            self._planes.address + level.offset,
-            np.int64(self._stride),
-            *map(np.int32, (level.pitch, level.width, level.height, scale, self._depth, of_warp)),
-            self._planes.address + halved[0].offset if halved else 0,
-            np.int32(halved[0].pitch if halved else 0),
-            self._steps.address,
-            *map(np.float64, [*limits, *[0.0] * (_MOST_GAINS - len(limits))]),
-            *map(np.int32, (len(limits), part.first, part.limit_word, part.unit_word)),
-            sums + scale * 8 * self.words // len(SCALES),
-            np.int32(self.words),
-        )
+        planes, grid = self._planes.address, (-(-tiles // (of_warp * _WARPS)), 1, batch.count)
+        read = batch.frames, planes + level.offset, np.int64(self._stride)
+        sides = map(np.int32, (level.pitch, level.width, level.height, scale, self._depth, of_warp))
+        made = (planes + halved[0].offset, np.int32(halved[0].pitch)) if halved else (0, np.int32(0))
+        gains = map(np.float64, [*limits, *[0.0] * (_MOST_GAINS - len(limits))])
+        which = map(np.int32, (len(limits), part.first, part.limit_word, part.unit_word))
+        words = sums + scale * 8 * self.words // len(SCALES), np.int32(self.words)
+        steps = self._steps.address
+        kernel(batch.stream, grid, _BLOCK, *read, *sides, *made, steps, *gains, *which, *words)
 
     def columns(self, sums: NDArray[np.int64], frames: Sequence[Frame]) -> dict[str, NDArray[np.float64]]:
         gains, skip_scale0 = len(self._shared.settings), self._skip_scale0
