@@ -66,6 +66,14 @@ def test_readers_can_be_handed_in(clips: tuple[Path, Path]) -> None:
             reader.seek(0)
 
 
+def test_names_may_give_the_geometry(clips: tuple[Path, Path]) -> None:
+    named = [path.rename(path.with_name(f"{path.stem}_{WIDTH}x{HEIGHT}_420p.yuv")) for path in clips]
+    report = acuity.score(*named)
+    assert [note.code for note in report.notes] == ["guessed", "guessed", "display"]
+    with pytest.raises(acuity.InputError, match="pass width="):
+        acuity.score(*named, guess=False)
+
+
 @pytest.mark.parametrize("wanted", [True, False])
 @pytest.mark.parametrize(
     "asked",
@@ -109,7 +117,8 @@ def test_metrics_by_name(clips: tuple[Path, Path]) -> None:
     assert (vmaf["name"], vmaf["mean"]) == ("vmaf", report.score)
     assert (psnr["key"], psnr["mean"]) == ("psnr_y", report.pool("psnr_y"))
     alone = acuity.score(*clips, metrics=["psnr"], **RAW)
-    assert alone.models == []
+    assert (alone.models, alone.model, alone.to_dict()["score"]) == ([], None, None)
+    assert np.isnan(alone.score)
     assert [headline.key for headline in alone.headlines] == ["psnr_y"]
     without = acuity.score(*clips, model=[], metrics=["vmaf"], **RAW)
     assert without.model == "vmaf_v0.6.1"
@@ -198,3 +207,12 @@ def test_equal_files_say_why_they_score_less_than_100(clips: tuple[Path, Path]) 
     assert reason in said(model="vmaf_v0.6.1")
     assert "less than 100" not in said(metrics=["psnr"])
     assert "less than 100" not in said(skip_ref=1, align="off")
+
+
+def test_nothing_confirms_the_score_of_tiny_pictures(tmp_path: Path) -> None:
+    path = tmp_path / "tiny.yuv"
+    path.write_bytes(np.random.default_rng(2).bytes(40 * 32 * 3 // 2))
+    report = acuity.score(path, path, **{**RAW, "width": 40, "height": 32})
+    [note] = [note for note in report.notes if note.code == "no-counterpart"]
+    assert note.level == "warning"
+    assert note.text.startswith("the pictures are 40x32: with 32 columns or rows and fewer, libvmaf's adm ")

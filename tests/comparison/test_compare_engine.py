@@ -284,13 +284,14 @@ def test_a_changed_file_never_gets_an_old_figure(pair, tmp_path):
     assert new.score != old.score
 
 
-def test_a_damaged_memory_is_noted(pair, tmp_path):
+def test_a_damaged_memory_is_noted_and_replaced(pair, tmp_path):
     _compared(*pair)
     (file,) = (tmp_path / "cache").glob("compare-*.sqlite")
     file.write_bytes(b"no database " * 1000)
     report = _compared(*pair)
     assert (report.rows[0].error, report.rows[0].remembered) == (None, False)
     assert any("damaged" in note for note in report.notes)
+    assert _compared(*pair).rows[0].remembered
 
 
 def test_a_copy_of_the_reference_is_known_by_its_digest(pair, tmp_path):

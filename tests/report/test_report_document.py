@@ -25,6 +25,11 @@ def test_rows_are_those_of_the_report(values: list[float], precision: str) -> No
     with np.errstate(all="ignore"):
         document = as_document(results, precision, extra={"acuity": {"nothing": float("nan"), "depth": 8}})
         assert list(report_rows(results, parse_precision(precision))) == document["frames"]
+    if precision in ("max", "17"):  # they bring every figure back
+        rows = [row["metrics"] for row in document["frames"]]
+        assert [row["psnr_y"] for row in rows] == columns["psnr_y"].tolist()
+        found = [row["vmaf"] for row in rows if row.get("vmaf") is not None]
+        assert found == [value for value in values if np.isfinite(value)]
     assert document["acuity"] == {"nothing": None, "depth": 8}
     assert document["fps"] == 123.46
 

@@ -11,7 +11,7 @@ import pytest
 
 from acuity.errors import PairingError
 from acuity.video.pairs.pairing import Pairing
-from misaligned_clips import CASES, COUNT, HEIGHT, WIDTH, Luma, Make, encode_luma
+from misaligned_clips import CASES, COUNT, HEIGHT, WIDTH, Luma, Make, encode_luma, left_out
 from video_clips import gray_y4m, paired
 
 
@@ -110,6 +110,13 @@ def test_it_may_be_scored_all_the_same(align: str, levels: list[str], source: Pa
     pairing = paired(source, make(CASES["trim_head1"][0]), align=align)
     assert [level for level, _ in alignment_notes(pairing)] == levels
     assert pairing.pairs == COUNT - 1
+
+
+def test_videos_without_times_too(tmp_path: Path, frames: list[Luma]) -> None:
+    ref, dis = gray_y4m(tmp_path / "ref.y4m", frames), gray_y4m(tmp_path / "dis.y4m", frames[2:])
+    with pytest.raises(PairingError, match="skip_ref=2"):
+        paired(ref, dis)
+    assert left_out(paired(ref, dis, align="auto")) == [(0, 2, 0)]
 
 
 def test_skips_count_in_the_advice(source: Path, make: Make) -> None:

@@ -136,6 +136,16 @@ def test_a_message_about_times_tells_them_apart(tmp_path: Path) -> None:
         numbers(pair(ref, dis))
 
 
+def test_avi_with_b_frames_is_paired_by_index(tmp_path: Path, clips: Path) -> None:
+    """AVI has the times of decoding only, which are no times of frames that are shown in another order."""
+    options = {"x264-params": "bframes=3:b-adapt=0:scenecut=0", "crf": "20"}  # B-frames, whatever the content
+    dis = encode(tmp_path / "b.avi", frames=30, options=options)
+    pairing = pair(clips / "src.mkv", dis)
+    assert numbers(pairing) == [(n, n) for n in range(30)]
+    assert "time-gap" not in codes(pairing)
+    assert numbers(pair(clips / "src.mkv", dis, skip_ref=15, skip_dis=15)) == [(n, n) for n in range(15, 30)]
+
+
 def test_one_video_ends_first(tmp_path: Path, clips: Path) -> None:
     short = numbered_y4m(tmp_path / "short.y4m", 12)
     with pair(clips / "src.y4m", short) as pairing:

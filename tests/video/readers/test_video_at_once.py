@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from acuity.errors import InputError
 from acuity.video.buffers import Bytes
 from acuity.video.picture import PixelFormat
 from acuity.video.readers.raw import RawReader
@@ -72,6 +73,15 @@ def test_it_takes_the_memory_it_is_given(tmp_path: Path, write: Open) -> None:
         assert same(picture, FRAMES[3])
         assert all(np.shares_memory(plane, given[0]) for plane in picture.planes)
         assert len(given) == 1
+
+
+@both
+def test_what_is_closed_is_not_read(tmp_path: Path, write: Open) -> None:
+    reader = write(tmp_path)
+    reader.close()
+    with pytest.raises(InputError, match="was closed"):
+        reader.picture_at(0)
+    reader.close()
 
 
 def test_a_raw_file_that_grows_has_the_frames_it_had(tmp_path: Path) -> None:
