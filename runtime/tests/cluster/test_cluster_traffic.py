@@ -111,6 +111,7 @@ async def test_a_client_that_leaves_is_gone_for_the_owner() -> None:
         await until(lambda: client.began)
         client.drop()
         await until(owner.left.is_set)
+        await until(lambda: not one.forwarder._under_way)
 
 
 Talk: TypeAlias = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]

@@ -42,6 +42,7 @@ async def test_nothing_but_a_handshake_begins_one(served: Running) -> None:
         answer = served.client.post(message)
         assert (answer.status, answer.headers) == (400, {})
         assert reply_of(answer)["error"]["message"] == "Bad Request: Missing session ID"
+    assert served.client.post(HELLO, {"Mcp-Session-Id": "0" * 32}).status == 404  # no client chooses its id
     assert len(served.sessions) == served.counters.sessions_created == 0
 
 

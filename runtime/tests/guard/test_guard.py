@@ -61,9 +61,10 @@ def asked(
     ],
 )
 def test_a_list_of_origins_is_all_there_is(origin: str, status: int) -> None:
-    answered, inner = asked(Access(origins=STUDIO), origin=origin)
-    assert answered.status == status
-    assert len(inner.seen) == (status == 200)
+    for method in ("POST", "GET", "DELETE"):
+        answered, inner = asked(Access(origins=STUDIO), method=method, origin=origin)
+        assert answered.status == status
+        assert len(inner.seen) == (status == 200)
     assert answered.headers.get(b"access-control-allow-origin") == (
         origin.encode() if status == 200 else None
     )

@@ -110,6 +110,7 @@ async def test_requests_faster_than_the_rate_are_told_when_to_come_again() -> No
         assert refused.value.error.code == BUSY
         assert refused.value.error.data == {"retryAfter": 30}
         await calls.begin("a", "ping")
+        await calls.begin("a", "notifications/cancelled", request_id=None)
         await calls.begin("b")
         assert limits.in_flight == 3
         assert limits.refused == {"rate": 1}

@@ -94,6 +94,8 @@ def test_no_scopes_open_nothing() -> None:
     assert not bob.may_call("anything")
     with pytest.raises(SettingsError, match="without known tools"):
         parse_tokens(text, "t.toml", Scopes())
+    with pytest.raises(SettingsError, match="scroe"):
+        parse_tokens(text.replace("[]", '["scroe"]'), "t.toml", SCOPES)
     listed = parse_tokens(f'{text}\ntools = ["list_*"]', "t.toml", Scopes()).find(BOB)
     assert listed.tools == {"list_*"}
 

@@ -81,7 +81,7 @@ HERE = ("127.0.0.1:80", "127.0.0.1", "localhost:1", "LOCALHOST", "[::1]:80", "[:
 FOREIGN = (
     *("evil.example", "evil.example:80", "localhost.evil.example", "127.0.0.1.evil.example", "", "a b"),
     *("localhost/evil", "localhost#evil", "localhost?evil", "localhost\\evil", "localhost:80@evil.example"),
-    *("evil@localhost", "localhost:x", "[::1", None),
+    *("evil@localhost", "localhost:x", "10.0.0.1%.evil.example", "[::1", None),
 )
 
 

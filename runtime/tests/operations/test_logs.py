@@ -127,7 +127,8 @@ def test_names_and_sentences_about_tokens_are_no_secrets(format: str) -> None:
     ],
 )
 def test_of_a_session_id_only_the_beginning_is_shown(text: str) -> None:
-    for label, secret in (("", str(uuid.uuid4())), ("n1-", secrets.token_hex(16))):
+    random = secrets.token_hex(16)
+    for label, secret in (("", random), ("", str(uuid.uuid4())), ("n1-", random)):
         with logging_to_lines() as lines:
             log.info(text.format(label + secret), extra={"client": f"session:{label}{secret}"})
             line = lines.text()

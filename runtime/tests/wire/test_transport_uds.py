@@ -129,6 +129,15 @@ def test_the_longest_path_works(tmp_path: Path) -> None:
         assert len(os.fsencode(path)) == LONGEST_PATH
 
 
+async def test_a_client_that_dies_harms_nobody(tmp_path: Path) -> None:
+    async with serving(Uds(tmp_path / "s")) as server, server.client("legacy") as client:
+        for body in (b"", b"{"):
+            with socket.socket(socket.AF_UNIX) as dead:
+                dead.connect(server.where)
+                dead.sendall(body)
+            assert (await client.call_tool("echo")).is_error is False
+
+
 async def test_clients_beyond_the_limit_are_turned_away_with_a_sentence(tmp_path: Path) -> None:
     settings = Settings(connections=1, grace=0.2)
     async with serving(Uds(tmp_path / "s"), settings=settings) as server, server.client("legacy") as client:

@@ -95,7 +95,8 @@ class HttpSecurity:
         if host is None:
             return False
         # For an address no name was resolved, so none can have been rebound.
-        by_number = self.reachable and parse_address(host.partition("%")[0]) is not None
+        number = host.partition("%")[0] if ":" in host else host  # an IPv6 address may name its interface
+        by_number = self.reachable and parse_address(number) is not None
         return is_loopback(host) or host in self.names or by_number
 
     def knows_origin(self, origin: str | None, host_header: str | None) -> bool:

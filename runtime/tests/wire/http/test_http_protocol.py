@@ -267,15 +267,20 @@ async def test_closing_takes_no_more_connections_and_keeps_those_there_are() -> 
             assert await late.rest() == b""
 
 
-async def test_a_client_that_reads_nothing_does_not_hold_up_the_end() -> None:
+async def test_who_reads_nothing_does_not_hold_up_the_end_and_what_takes_longer_is_refused() -> None:
     async with ground() as at:
-        wire = await at.connect()
+        wire, post = await at.connect(), await at.connect()
         wire.send(GET % b"events")
-        await at.pages.asked.wait()
+        post.send(POST % b"wait")
+        await at.pages.until(lambda: at.pages.streams and at.pages.waiting)
         for _ in range(20):
             at.pages.streams[0].send(BIG)
         await at.endpoint.stop()
         assert at.pages.streams[0].gone
+        assert at.pages.waiting[0].gone
+        answer = await post.reply()
+        assert (answer.status, answer.headers["connection"]) == (503, "close")
+        assert "retry-after" in answer.headers
 
 
 # ---- requests sent one behind the other -----------------------------------------------------------
