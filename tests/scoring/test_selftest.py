@@ -61,8 +61,8 @@ def test_all_that_comes_with_acuity_has_golden_digits() -> None:
 
 def test_one_extractor_is_made_anew_alone_and_without_libvmaf_only_if_that_lacks_it() -> None:
     stored = {(one["kind"], one["name"]): one for one in json.loads(selftest.GOLDEN.read_text())["entries"]}
-    without = {key: one for key, one in stored.items() if key != ("extractor", "xpsnr")}
-    assert made({"xpsnr"}, without, None) == list(stored.values())
+    without = {key: one for key, one in stored.items() if key != ("extractor", "ssimulacra2")}
+    assert made({"ssimulacra2"}, without, None) == list(stored.values())
     for names in ({"psnr"}, {"vmaf_v0.6.1"}, set()):
         with pytest.raises(SystemExit, match="VMAF_REFERENCE_BIN"):
             made(names, stored, None)
@@ -165,6 +165,7 @@ def test_the_libvmaf_of_pyav() -> None:
     libvmaf = find_libvmaf()
     assert libvmaf is not None
     found = libvmaf.figures(CLIPS[1].pairs(), {"psnr": {"enable_mse": True}, "xpsnr": {}}, ["vmaf_v0.6.1"])
-    for name in ("psnr_y", "mse_y", "vmaf_v0.6.1"):
+    # libvmaf's SIMD isn't its C code: with AVX2 its VMAF of this clip is 0.022 less, with AVX-512 0.01.
+    for name, within in (("psnr_y", 1e-2), ("mse_y", 1e-2), ("vmaf_v0.6.1", 0.05)):
         golden = GOLDEN[name if name[0] == "v" else "psnr"].figures[name][1]
-        assert found[name] == pytest.approx(golden, abs=1e-2)
+        assert found[name] == pytest.approx(golden, abs=within)
