@@ -67,7 +67,7 @@ def test_every_reason_of_a_refusal_is_there() -> None:
     counted = set(re.findall(r'\._?refused\["(\w+)"\]', source))
     counted |= set(re.findall(r'\bRefusal\(\s*\d+,\s*"(\w+)"', source))
     counted |= {f"peer_{word}" for word in re.findall(r'\bBadSignature\(\s*"(\w+)"', source)}
-    counted |= set(re.findall(r'\bword(?:: str)? ?= ?"(\w+)"', source))
+    counted |= set(re.findall(r'\b(?:word|counted)(?:: str)? ?= ?"(\w+)"', source))
     section = PAGE.split("Refusals are counted", 1)[1].split("Calls that are", 1)[0]
     told = set(re.findall(r"`(\w+)`", section))
     assert counted <= told

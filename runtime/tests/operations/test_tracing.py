@@ -32,6 +32,7 @@ from longwire.product.app import build_server
 from longwire.product.calls import NamesBadParams
 from longwire.product.catalog import Answer, Call, Catalog, Tool
 from longwire.settings import WireLimits
+from longwire.wire.http.port import Port
 from longwire.wire.http.request import Request, Responder
 from longwire.wire.http.server import serve_http
 from longwire.wire.listeners import LOOPBACK, Address
@@ -217,7 +218,7 @@ async def test_spans_reach_a_collector_and_one_that_is_not_there_holds_nothing_u
         bodies.append(request.body)
         responder.answer(200)
 
-    async with serve_http(collect, Address(LOOPBACK, 0), WireLimits()) as port:
+    async with serve_http(Port(collect, WireLimits()), Address(LOOPBACK, 0)) as port:
         endpoint = f"http://{port.address if is_there else '127.0.0.1:1'}"
         environ = {**os.environ, "OTEL_EXPORTER_OTLP_ENDPOINT": endpoint}
         run = partial(subprocess.run, env=environ, capture_output=True, text=True, timeout=60, check=True)
