@@ -1,15 +1,13 @@
 """A worker process of any program: started, told to end, killed and reaped; its last output is kept.
 
 Each process has a thread that starts it (so that a slow disk doesn't block the event loop), waits for it, and
-reaps it. That thread must not end before the process, because Linux's parent-death signal is sent when the
-thread ends that started it.
+reaps it. No code of ours runs between fork and exec: other libraries' threads and locks are broken there.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import ctypes
 import logging
 import os
 import signal
@@ -25,7 +23,6 @@ logger: Final = logging.getLogger(__name__)
 _TAIL: Final = 16 << 10  # bytes kept of a worker's output
 _FIRST_WAIT: Final = 0.01  # seconds between two attempts to connect, at first
 _LONGEST_WAIT: Final = 0.1
-_PR_SET_PDEATHSIG: Final = 1
 
 
 async def waited(event: asyncio.Event, seconds: float) -> bool:
@@ -51,8 +48,8 @@ class SupervisedProcess:
     ) -> None:
         """`environment`: variables that it has besides `inherited`, which are all of this process if None.
 
-        `killed_with_parent`: for programs that don't watch their parent themselves; Linux kills them, and a
-        shell that waits for this process's end kills their children.
+        `killed_with_parent`: for programs that don't watch their parent themselves; a shell that waits for
+        this process's end kills them and their children.
         `on_output` is given what it prints, as it comes.
         """
         self._command = tuple(command)
@@ -167,7 +164,6 @@ class SupervisedProcess:
                 pass_fds=[] if channel is None else [channel.fileno()],
                 start_new_session=True,
                 env={**(os.environ if self._inherited is None else self._inherited), **self._environment},
-                preexec_fn=_kill_with_parent if self._killed_with_parent else None,
             )
         finally:
             if channel is not None:
@@ -208,10 +204,7 @@ class SupervisedProcess:
 
 
 class _GroupWatch:
-    """A shell that kills a process group when this process ends before it has dismissed the shell.
-
-    The parent-death signal reaches the direct child alone, which may be a wrapper around the program.
-    """
+    """A shell that kills a process group when this process ends before it has dismissed the shell."""
 
     def __init__(self, group: int) -> None:
         self._shell: subprocess.Popen[bytes] | None = None
@@ -226,7 +219,7 @@ class _GroupWatch:
                 env={},
             )
         except OSError as error:
-            logger.warning("the children of worker process %d are not watched: %s", group, error)
+            logger.warning("worker process %d is not watched, and may outlive this one: %s", group, error)
 
     def dismiss(self) -> None:
         """End the shell, and let the group be."""
@@ -236,15 +229,6 @@ class _GroupWatch:
 
 
 _WATCH: Final = 'read _ || kill -9 "-$1"'  # a line dismisses it; without one, standard input has ended
-
-
-# Bound before any fork: between fork and exec nothing may be imported or looked up.
-_prctl: Final = getattr(ctypes.CDLL(None), "prctl", None)  # Linux has it
-
-
-def _kill_with_parent() -> None:
-    if _prctl is not None:
-        _prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
 
 
 _WATCH_SECONDS: Final = 0.5  # between two looks at whether the parent is there
