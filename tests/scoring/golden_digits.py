@@ -1,12 +1,12 @@
 """Writes the golden digits of `acuity selftest` anew, after asking a reference `vmaf` for the same figures:
 
     export VMAF_REFERENCE_BIN=/path/to/vmaf PYTHONPATH=tests
-    python tests/scoring/golden_digits.py [NAME ...] [--write]
+    .venv/bin/python tests/scoring/golden_digits.py [NAME ...] [--write]
 
-Without --write it only says what would change. With names only those extractors and models are made anew; one
-that libvmaf lacks needs no libvmaf then. A figure that isn't libvmaf's is refused. The program should print
-all digits; libvmaf's own prints six decimals. Of models that no package carries, those in a folder of
-ACUITY_MODEL_PATH are made anew, and the others stay as they are.
+What is installed computes them. Without --write it only says what would change. With names only those
+extractors and models are made anew; one that libvmaf lacks needs no libvmaf then. A figure that isn't
+libvmaf's is refused. The program should print all digits; libvmaf's own prints six decimals. Of models that
+no package carries, those in a folder of ACUITY_MODEL_PATH are made anew, and the others stay as they are.
 """
 
 from __future__ import annotations
@@ -14,16 +14,18 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping, Sequence, Set
+from pathlib import Path
 from typing import Any, TypeAlias
 
 from acuity.devices import open_backend
 from acuity.features import EXTRACTORS
 from acuity.models.sources import PACKAGE_SOURCE, model_files
 from acuity.scoring.libvmaf import Libvmaf, find_libvmaf
-from acuity.scoring.selftest import CLIPS, GOLDEN, all_features, load, measure
+from acuity.scoring.selftest import CLIPS, all_features, load, measure
 from acuity.tiny.files import shipped_models
 from tolerances import tolerance
 
+GOLDEN = Path(__file__).parents[2] / "src" / "acuity" / "scoring" / "golden_digits.json"
 SIX_DECIMALS = 5.1e-7
 Entry: TypeAlias = dict[str, Any]
 Key: TypeAlias = tuple[str, str]  # kind and name

@@ -11,7 +11,7 @@ import mcp_types as types
 from product_server import product_client
 from tool_results import sentence_of
 
-# Of 23 tools; 600 of them are the arguments of tiny models, 100 those of pictures, 170 are about cards.
+# Tokens of the list of 23 tools: 600 for arguments of tiny models, 100 for those of pictures, 170 for cards.
 MOST_TOKENS = 11100
 CHARACTERS_A_TOKEN = 4
 # Tools that change something: whether they only read, destroy, and may be called again.

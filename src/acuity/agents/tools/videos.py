@@ -1,4 +1,4 @@
-"""The tool list_videos: the folders that this server may read, and the videos in them.
+"""The tool list_videos, which lists the folders that this server may read, and the videos in them.
 
 Videos are found by name, and described in a separate process.
 """
