@@ -196,7 +196,8 @@ class DevTools:
         await self.value(_FRAMES)
 
     async def click(self, selector: str) -> None:
-        """Click an element with the mouse, where it is."""
+        """Click an element with the mouse, where it is once what was done before is drawn."""
+        await self.drawn()
         found = f"document.querySelector({json.dumps(selector)})"
         await self.until(f"{found} !== null && {found}.getClientRects().length > 0")
         place = await self.value(
