@@ -53,7 +53,7 @@ def nothing_is_left() -> Iterator[None]:
     descriptors, threads = set(os.listdir("/dev/fd")), threading.active_count()
     yield
     assert set(os.listdir("/dev/fd")) <= descriptors
-    assert threading.active_count() == threads
+    assert threading.active_count() <= threads  # fewer where one of an earlier test has ended meanwhile
 
 
 def score(binary: Path, pairs: Any) -> dict[str, Any]:
