@@ -41,7 +41,7 @@ class Home(Protocol):
     journal: Journal
     counters: RuntimeCounters
     clock: Callable[[], float]
-    epoch: float  # what makes the time of day of the clock's
+    epoch: float  # the time of day at which the clock was 0
     notified: int  # the last notification of all sessions
 
     def note_use(self, session: Session) -> None: ...
