@@ -17,19 +17,22 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 from clips import Clip, make_clip
-from runner import Cost, score_once, score_stream
+from runner import Cost, run_once, score_once, score_stream
 
 MODEL = "version=vmaf_v0.6.1"
 BOTH = [MODEL, "version=vmaf_v0.6.1neg:name=neg"]
-# name, width, height, depth, frames: long enough for start-up not to show
+V1 = "version=vmaf_v1.0.16_3d0h"
+# name, width, height, depth, frames, models: long enough for start-up not to show
 CLIPS = [
-    ("1080p 8-bit", 1920, 1080, 8, 240),
-    ("1080p 10-bit", 1920, 1080, 10, 120),
-    ("2160p 8-bit", 3840, 2160, 8, 96),
+    ("1080p 8-bit", 1920, 1080, 8, 240, (MODEL, V1)),
+    ("1080p 10-bit", 1920, 1080, 10, 120, (MODEL,)),
+    ("2160p 8-bit", 3840, 2160, 8, 96, (MODEL,)),
 ]
+SHORT = 24  # frames of a clip of which start-up is a part
 
 
 def main() -> None:
@@ -43,7 +46,11 @@ def main() -> None:
     parser.add_argument(
         "--lengthen", type=int, default=1, help="clips this many times as long, for many cores (default 1)"
     )
+    parser.add_argument(
+        "--cpumask", default="0", help="instruction sets that neither may use (48: no AVX-512)"
+    )
     parser.add_argument("--skip-memory", action="store_true")
+    parser.add_argument("--skip-two-models", action="store_true")
     args = parser.parse_args()
     cores = len(os.sched_getaffinity(0))
     threads = args.threads or sorted({1, cores})
@@ -56,37 +63,59 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as temporary:
         folder = args.folder or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
-        clips = [
-            make_clip(folder, name.replace(" ", "_"), width, height, depth, frames * args.lengthen)
-            for name, width, height, depth, frames in CLIPS
+        cases = [
+            (make_clip(folder, name.replace(" ", "_"), width, height, depth, frames * args.lengthen), models)
+            for name, width, height, depth, frames, models in CLIPS
         ]
+        clips = [clip for clip, _ in cases]
         report = folder / "report.json"
-        speed(ours, reference, clips, threads, args.rounds, report)
-        two_models(ours, clips[0], threads, args.rounds, report)
+        programs = [[*ours, "--no_cuda"]] + ([[reference]] if reference else [])
+        bench = Bench([[*program, "--cpumask", args.cpumask] for program in programs], args.rounds, report)
+        print(f"\nSpeed, median fps (lowest … highest) of {args.rounds} rounds; [ratio without start-up]")
+        for clip, models in cases:
+            for model in models:
+                for count in threads:
+                    bench.show(clip, count, model)
+        print(f"\n{SHORT} frames, whole process")
+        for count in threads:
+            bench.show(clips[0], count, MODEL, frames=SHORT)
+        if not args.skip_two_models:
+            two_models(ours, clips[0], threads, args.rounds, report)
         if not args.skip_memory:
             memory(ours, reference, clips[2], args.memory_frames, folder)
     start_up(ours, args.rounds)
 
 
-def speed(
-    ours: list[str], reference: str | None, clips: list[Clip], threads: list[int], rounds: int, report: Path
-) -> None:
-    print(f"\nSpeed, {MODEL}, median fps (lowest … highest) of {rounds} rounds")
-    for clip in clips:
-        for count in threads:
-            mine: list[Cost] = []
-            theirs: list[Cost] = []
-            for _ in range(rounds):
-                mine.append(score_once(ours, clip, count, [MODEL], report))
-                if reference:
-                    theirs.append(score_once([reference], clip, count, [MODEL], report))
-            line = (
-                f"  {clip.name:13} {count:2} thread(s)  acuity {_fps(clip, mine)} score {mine[0].score:.6f}"
-            )
-            if theirs:
-                ratio = _median(theirs) / _median(mine)
-                line += f"   libvmaf {_fps(clip, theirs)} score {theirs[0].score:.6f}   ratio {ratio:.2f}"
-            print(line, flush=True)
+@dataclass(frozen=True)
+class Bench:
+    """Runs our program, and libvmaf's if there is one, in turn over the same clip."""
+
+    programs: list[list[str]]
+    rounds: int
+    report: Path
+
+    def show(self, clip: Clip, threads: int, model: str, frames: int | None = None) -> None:
+        """Print both speeds; with `frames`, those of so many first frames."""
+        count = frames or clip.frames
+        whole: list[list[Cost]] = [[] for _ in self.programs]
+        start: list[list[Cost]] = [[] for _ in self.programs]
+        for _ in range(self.rounds):
+            for program, costs, first in zip(self.programs, whole, start, strict=True):
+                costs.append(self._run(program, clip, threads, model, count))
+                if frames is None:
+                    first.append(self._run(program, clip, threads, model, 1))
+        line = f"  {clip.name:13} {model.removeprefix('version='):18} {threads:2} thread(s)"
+        for name, costs in zip(("acuity", "libvmaf"), whole, strict=False):
+            line += f"  {name} {_fps(count, costs)} score {costs[0].score:.6f} "
+        if len(whole) > 1:
+            line += f" ratio {_median(whole[1]) / _median(whole[0]):.2f}"
+            if frames is None:
+                net = [_median(costs) - _median(first) for costs, first in zip(whole, start, strict=True)]
+                line += f" [{net[1] / net[0]:.2f}]"
+        print(line, flush=True)
+
+    def _run(self, program: list[str], clip: Clip, threads: int, model: str, frames: int) -> Cost:
+        return run_once(program, clip, threads, ["-m", model, "--frame_cnt", str(frames)], self.report)
 
 
 def two_models(ours: list[str], clip: Clip, threads: list[int], rounds: int, report: Path) -> None:
@@ -99,7 +128,8 @@ def two_models(ours: list[str], clip: Clip, threads: list[int], rounds: int, rep
             both.append(score_once(ours, clip, count, BOTH, report))
         ratio = _median(both) / _median(alone)
         print(
-            f"  {clip.name:13} {count:2} thread(s)  {_fps(clip, alone)} alone, {_fps(clip, both)} both, "
+            f"  {clip.name:13} {count:2} thread(s)  {_fps(clip.frames, alone)} alone, "
+            f"{_fps(clip.frames, both)} both, "
             f"cost x{ratio:.2f}",
             flush=True,
         )
@@ -135,8 +165,8 @@ def _median(costs: list[Cost]) -> float:
     return statistics.median(c.seconds for c in costs)
 
 
-def _fps(clip: Clip, costs: list[Cost]) -> str:
-    rates = sorted(clip.frames / c.seconds for c in costs)
+def _fps(frames: int, costs: list[Cost]) -> str:
+    rates = sorted(frames / c.seconds for c in costs)
     return f"{statistics.median(rates):7.2f} ({rates[0]:.2f} … {rates[-1]:.2f})"
 
 
