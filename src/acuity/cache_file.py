@@ -17,9 +17,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
+from acuity.cache_folder import FOLDER_VARIABLE, cache_folder
 from acuity.sqlite_file import open_database, shrink
 
-FOLDER_VARIABLE: Final = "ACUITY_CACHE"
 LARGEST: Final = 256 << 20  # bytes of entries that are kept
 
 _VERSION: Final = 4  # of the tables; another version is another file
@@ -56,15 +56,6 @@ _NO_ENGINE: Final = frozenset(("__pycache__", "access", "cli", "jobs", "mcp", "w
 
 _T = TypeVar("_T")
 Unpack = Callable[[str, bytes], _T]  # makes the object of its JSON and its arrays
-
-
-def cache_folder() -> str:
-    """The folder that ACUITY_CACHE names, or Acuity's in the user's cache folder."""
-    if folder := os.environ.get(FOLDER_VARIABLE):
-        return folder
-    base = os.environ.get("XDG_CACHE_HOME")
-    root = Path(base) if base and os.path.isabs(base) else Path("~/.cache").expanduser()
-    return str(root / "acuity")
 
 
 @cache

@@ -168,7 +168,7 @@ def test_every_variable_is_there() -> None:
         for room in ("agents", "jobs", "models", "cli", "tune")
         for path in (package / room).rglob("*.py")
     ]
-    source = "\n".join(path.read_text() for path in (package / "cache_file.py", *files))
+    source = "\n".join(path.read_text() for path in (package / "cache_folder.py", *files))
     used = set(re.findall(r'"((?:VMAF|ACUITY)_[A-Z][A-Z_]+)"', source))
     # In cli.md, to try kernels; in embedded.md, of that server; in server.md.
     elsewhere = {"ACUITY_CPU", "ACUITY_MCP_TOKEN", "ACUITY_WORKER_SETTINGS"}

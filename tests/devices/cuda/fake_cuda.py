@@ -424,9 +424,9 @@ class _Ready:
         return _ELF + json.dumps({"program": program, "target": "sm_90"}).encode()
 
 
-def emulated_card(cuda: FakeCuda | None = None) -> Card:
-    """The card of a machine, which has one processor and was not tried with a kernel."""
-    properties = Properties(0, "emulated", 1 << 30, "sm_90", "13.0", 1)
+def emulated_card(cuda: FakeCuda | None = None, processors: int = 1) -> Card:
+    """The card of a machine, which was not tried with a kernel."""
+    properties = Properties(0, "emulated", 1 << 30, "sm_90", "13.0", processors)
     return Card((cuda or FakeCuda()).bindings(), properties, _Ready())
 
 

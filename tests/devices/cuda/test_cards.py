@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -227,6 +228,18 @@ def test_a_kernel_is_run_before_a_card_is_used(tmp_path: Path) -> None:
     wrong.computes = False
     told = refusal(machine(wrong, tmp_path).open)
     assert told == "card 0 (Fake 0) computes a known sum wrongly: its memory or driver may be damaged"
+
+
+def test_a_card_starts_without_what_takes_long_to_import() -> None:
+    """Beside a starting card imports take several times as long as alone."""
+    code = (
+        "import sys, acuity.devices.cuda.backend, acuity.devices.cuda.hardware.probe;"
+        "import acuity.devices.cuda.compiler.compile, acuity.devices.cuda.compiler.kernel_cache;"
+        "slow = 'av', 'sqlite3', 'tempfile', 'concurrent.futures', 'importlib.metadata';"
+        "print(*[name for name in slow if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "\n"
 
 
 def test_a_forked_process_knows_no_card() -> None:

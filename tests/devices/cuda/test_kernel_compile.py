@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 
-from acuity.devices.cuda.compiler import compile as compile_module
 from acuity.devices.cuda.compiler.build import kernel_names, kernel_source, single_kernel
 from acuity.devices.cuda.compiler.compile import NvrtcCompiler, target_for
 from acuity.devices.cuda.hardware.bindings import load_bindings
@@ -74,13 +73,15 @@ def test_a_compiler_that_is_not_there() -> None:
         NvrtcCompiler(load).compile("probe", "", "sm_90")
 
 
-def test_the_identity_comes_from_the_package_and_else_from_the_library(
-    monkeypatch: pytest.MonkeyPatch,
+def test_the_identity_comes_from_the_packages_and_else_from_the_library(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(compile_module, "_package_version", lambda: "nvidia-cuda-nvrtc 13.4.92")
-    assert NvrtcCompiler(lambda: pytest.fail("loaded")).identity == "nvidia-cuda-nvrtc 13.4.92"
-    monkeypatch.setattr(compile_module, "_package_version", lambda: None)
+    monkeypatch.setattr(sys, "path", [str(tmp_path / "missing"), str(tmp_path)])
     assert NvrtcCompiler(FakeNvrtc).identity == "nvrtc 13.4"
+    for name in ("nvidia_cuda_nvrtc-13.4.92", "nvidia_cuda_nvrtc_cu12-12.9", "nvidia_cuda_runtime-13.4"):
+        (tmp_path / f"{name}.dist-info").mkdir()
+    packages = "nvidia_cuda_nvrtc-13.4.92 nvidia_cuda_nvrtc_cu12-12.9"
+    assert NvrtcCompiler(lambda: pytest.fail("loaded")).identity == packages
 
 
 # A CuPy whose compiler makes the folder of its cache when it is first used, as CuPy 14's does.
@@ -149,6 +150,12 @@ def test_a_kernel_alone(program: str, name: str) -> None:
     ]
     assert len(lines) == 2
     assert lines[0] == lines[1]
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_no_function_without_a_name_takes_any_type(program: str) -> None:
+    """NVRTC of CUDA 13.0 takes such a one, in a function that no kernel uses, for a function of the host."""
+    assert not re.findall(r"\]\([^()]*\bauto\b[^()]*\)", kernel_source(program))
 
 
 @needs_cupy

@@ -89,6 +89,7 @@ CASES = [
     *cases("ssimulacra2", [(8, 8), (35, 21)], layouts=["420", "400"], depths=[8, 16]),
     *cases("ssimulacra2", [(35, 21)], layouts=["422", "444"], depths=[10]),
     *cases("ssimulacra2", [(97, 64), (131, 140), (17, 290)], layouts=["420"], depths=[8], extremes=[False]),
+    *cases("ssimulacra2", [(1061, 17)], depths=[8], extremes=[False], frames=1),  # chunks side by side
     *cases("ssimulacra2", [(40, 24)], *each({"matrix": "bt2020", "transfer": "pq"},
         {"range": "full", "transfer": "srgb"}), layouts=["420"], depths=[10], extremes=[False]),
     *cases("motion", [(67, 35)], *each(DEBUG, {"motion_five_frame_window": True}), frames=5),
@@ -187,7 +188,12 @@ def test_what_the_pair_says_about_its_samples() -> None:
     assert same("ssimulacra2", frames, colour=tags) != on_cpu(extractors("ssimulacra2"), frames)
 
 
-@pytest.mark.parametrize("name", ["psnr_hvs", "ciede"])
+def test_large_slabs_and_sums_of_several_turns() -> None:
+    """On a card that is busy with a whole picture only."""
+    same("ssimulacra2", random_frames(1, 67, 290, 8, layout="420"), processors=300)
+
+
+@pytest.mark.parametrize("name", ["psnr_hvs", "ciede", "ssimulacra2"])
 @pytest.mark.parametrize("depth", [8, 12])
 def test_errors_that_begin_late_and_that_are_faint(name: str, depth: int) -> None:
     """Sums of several turns, and errors far smaller than the sum before them."""

@@ -81,9 +81,10 @@ def on_card(
     *,
     packed: bool = False,
     colour: ColourTags = NO_TAGS,
+    processors: int = 1,
 ) -> list[dict[str, float]]:
     """The figures of batches of `most` frames each; with `packed`, of planes that are aligned to nothing."""
-    card = emulated_card()
+    card = emulated_card(processors=processors)
     made: Twin = twin(members, replace(geometry_of(frames[0]), colour=colour), Bench(card, most))
     found = []
     for start in range(0, len(frames), most):
@@ -98,11 +99,13 @@ def same(
     most: int = 3,
     packed: bool = False,
     colour: ColourTags = NO_TAGS,
+    processors: int = 1,
 ) -> list[dict[str, float]]:
     """The figures of an extractor with these settings, after the card's are found to be the CPU's."""
     members = extractors(name, *settings)
     found = on_cpu(members, frames, colour)
-    on_it = on_card(TWINS[type(members[0])].twin(), members, frames, most, packed=packed, colour=colour)
+    how: dict[str, Any] = {"packed": packed, "colour": colour, "processors": processors}
+    on_it = on_card(TWINS[type(members[0])].twin(), members, frames, most, **how)
     assert repr(on_it) == repr(found)  # as text, because extreme pictures give NaN, which equals nothing
     return found
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Collection
-from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from acuity.devices.cuda.conveyor import CudaConveyor
@@ -102,9 +101,13 @@ class CudaDevice:
         from acuity.devices.cuda.nvdec.library import load_functions
 
         library = load_functions()
-        from acuity.devices.cuda.nvdec.reader import NvdecReader  # which imports PyAV
 
-        return partial(NvdecReader, card=self.card, library=library, required=required)
+        def open_container(*arguments: Any, **options: Any) -> BaseReader:
+            from acuity.devices.cuda.nvdec.reader import NvdecReader  # which imports PyAV
+
+            return NvdecReader(*arguments, card=self.card, library=library, required=required, **options)
+
+        return open_container
 
     def lane(self, geometry: Geometry) -> NoReturn:
         raise NotImplementedError("a card computes frames in batches")

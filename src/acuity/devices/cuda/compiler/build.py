@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
-from functools import cache
-from importlib.resources import files
+from functools import cache, partial
+from pathlib import Path
 from typing import Final
 
 from acuity.devices.cpu import available_threads
 from acuity.devices.cuda.compiler.compile import OPTIONS, NvrtcCompiler
 from acuity.devices.cuda.compiler.kernel_cache import KernelCache, kernel_key
 
+_KERNELS: Final = Path(__file__).parents[1] / "kernels"
 _INCLUDE: Final = re.compile(r'^#include "([a-z0-9_/]+\.cuh)"$', re.MULTILINE)
 _BRACE: Final = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\])*"|([{}])', re.DOTALL)
 _KERNEL: Final = re.compile(r'extern "C" __global__ void\s+(?:__launch_bounds__\([^)]*\)\s+)?(\w+)\(')
@@ -25,7 +25,7 @@ def kernel_source(program: str) -> str:
     seen: set[str] = set()
 
     def text(name: str) -> str:
-        source = (files("acuity.devices.cuda") / "kernels" / name).read_text("utf-8")
+        source = (_KERNELS / name).read_text("utf-8")
         return _INCLUDE.sub(included, source).replace("#pragma once\n", "")
 
     def included(found: re.Match[str]) -> str:
@@ -67,6 +67,28 @@ def kernel_names(program: str) -> list[str]:
     return _KERNEL.findall(kernel_source(program))
 
 
+class _Building(threading.Thread):
+    """Makes the code of one kernel. A daemon, so that a command that ends early doesn't wait for it."""
+
+    def __init__(self, name: str, make: Callable[[], bytes]) -> None:
+        super().__init__(name=f"acuity-build-{name}", daemon=True)
+        self._make = make
+        self._made: bytes | BaseException = b""
+
+    def run(self) -> None:
+        try:
+            self._made = self._make()
+        except BaseException as error:  # raised again by code()
+            self._made = error
+
+    def code(self) -> bytes:
+        """Wait for it; raises BackendError if it can't be compiled."""
+        self.join()
+        if isinstance(self._made, BaseException):
+            raise self._made
+        return self._made
+
+
 class KernelBuilder:
     """Compiles each kernel once, in a thread of its own; any thread may use it."""
 
@@ -82,7 +104,7 @@ class KernelBuilder:
         self._cache = cache
         self._source = source
         self._lock = threading.Lock()
-        self._built: dict[tuple[str, str], Future[bytes]] = {}
+        self._built: dict[tuple[str, str], _Building] = {}
         self._turns = threading.Semaphore(available_threads())
 
     @property
@@ -97,7 +119,7 @@ class KernelBuilder:
 
     def code(self, program: str, name: str) -> bytes:
         """The code of a kernel; raises BackendError if it can't be compiled."""
-        return self._begin(program, name).result()
+        return self._begin(program, name).code()
 
     def rebuild(self, program: str, name: str) -> bytes:
         """The code compiled anew, for a card that doesn't load what was cached."""
@@ -106,28 +128,22 @@ class KernelBuilder:
             self._built.pop((program, name), None)
         return self.code(program, name)
 
-    def _begin(self, program: str, name: str) -> Future[bytes]:
+    def _begin(self, program: str, name: str) -> _Building:
         with self._lock:
             if (found := self._built.get((program, name))) is None:
-                found = self._built[program, name] = Future()
-                # A daemon, so that a command that ends early doesn't wait for it.
-                threading.Thread(
-                    target=self._build, args=(program, name, found), name=f"acuity-build-{name}", daemon=True
-                ).start()
+                found = self._built[program, name] = _Building(name, partial(self._build, program, name))
+                found.start()
             return found
 
-    def _build(self, program: str, name: str, into: Future[bytes]) -> None:
-        try:
-            key = self._key(program, name)
-            code = self._cache.find(key)
-            if code is None:
-                with self._turns:
-                    source = self._source(program, name)
-                    code = self._compiler.compile(f"{program}.{name}", source, self._architecture)
-                self._cache.keep(key, code)
-            into.set_result(code)
-        except BaseException as error:  # raised again by code()
-            into.set_exception(error)
+    def _build(self, program: str, name: str) -> bytes:
+        key = self._key(program, name)
+        code = self._cache.find(key)
+        if code is None:
+            with self._turns:
+                source = self._source(program, name)
+                code = self._compiler.compile(f"{program}.{name}", source, self._architecture)
+            self._cache.keep(key, code)
+        return code
 
     def _key(self, program: str, name: str) -> str:
         return kernel_key(self._compiler.identity, self._architecture, *OPTIONS, self._source(program, name))

@@ -10,12 +10,11 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
-import tempfile
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from acuity.cache_file import FOLDER_VARIABLE, cache_folder
+from acuity.cache_folder import FOLDER_VARIABLE, cache_folder
 
 LARGEST: Final = 64 << 20  # bytes of all files; those used longest ago are deleted first
 _LARGEST_FILE: Final = 32 << 20
@@ -89,7 +88,9 @@ def _not_kept(where: str, why: str) -> str:
 
 def _write(path: Path, data: bytes) -> None:
     """Write a file beside its place and put it there at once; other processes may do the same."""
-    descriptor, beside = tempfile.mkstemp(prefix=f"{path.stem[:16]}-", suffix=".part", dir=path.parent)
+    from tempfile import mkstemp  # which takes long to import, beside a starting card
+
+    descriptor, beside = mkstemp(prefix=f"{path.stem[:16]}-", suffix=".part", dir=path.parent)
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(data)

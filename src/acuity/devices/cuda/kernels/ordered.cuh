@@ -43,14 +43,19 @@ struct Growth {
     static __device__ __forceinline__ Bits limited(Bits digits) { return digits < kMost ? digits : kMost; }
 
     // That by some numbers, of a sum whose lower power of two has these bits.
-    template <int kCount>
-    static __device__ __forceinline__ Growth by(const float (&numbers)[kCount], Bits low) {
+    template <class Number, int kCount>
+    static __device__ __forceinline__ Growth by(const Number (&numbers)[kCount], Bits low) {
         Total even = Digits<Total>::number(low), odd = Digits<Total>::number(low + 1);
 #pragma unroll
         for (int i = 0; i < kCount; ++i) {
             even += static_cast<Total>(numbers[i]);
             odd += static_cast<Total>(numbers[i]);
         }
+        return between(low, even, odd);
+    }
+
+    // That of sums that began with `low` and with the number after it.
+    static __device__ __forceinline__ Growth between(Bits low, Total even, Total odd) {
         return {limited(Digits<Total>::of(even) - low), limited(Digits<Total>::of(odd) - (low + 1))};
     }
 
@@ -111,7 +116,8 @@ class OrderedSum {
     }
 
     // Adds each thread's numbers, in the threads' order. All threads call it.
-    __device__ __forceinline__ void add(const float (&mine)[kEach]) {
+    template <class Number, int kCount>
+    __device__ __forceinline__ void add(const Number (&mine)[kCount]) {
         constexpr int kMantissa = Digits<Total>::kMantissa;
         const int thread = threadIdx.x, lane = thread % 32, warp = thread / 32;
         int done = 0;  // threads whose numbers are in the sum
@@ -137,7 +143,7 @@ class OrderedSum {
             if (upto < left && after >= left) {  // one thread
                 Total sum = Digits<Total>::number(at + upto);
 #pragma unroll
-                for (int i = 0; i < kEach; ++i) sum += static_cast<Total>(mine[i]);
+                for (int i = 0; i < kCount; ++i) sum += static_cast<Total>(mine[i]);
                 shared_.sum = sum;
                 shared_.done = thread + 1;
             }

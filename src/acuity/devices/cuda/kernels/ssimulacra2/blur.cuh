@@ -1,6 +1,6 @@
-// SSIMULACRA 2: the recursive blur, across and down, and the errors of what it leaves.
+// SSIMULACRA 2: the recursive blur, across and down, and what the errors are made of.
 #pragma once
-#include "ssimulacra2/plan.cuh"
+#include "ssimulacra2/errors.cuh"
 
 // Four steps of a mode at once: each of the four values from four inputs and the two values before.
 struct FourSteps {
@@ -60,154 +60,198 @@ struct Modes {
 
 // ---- across -----------------------------------------------------------------------------------
 
-constexpr int kTileRows = 32, kTileColumns = 32, kTileWidth = kTileColumns + kSpan;
+constexpr int kTileRows = 32, kTileColumns = 32, kKept = 2 * kTileColumns;  // columns: of a tile, and of two
 constexpr int kAcrossThreads = 32 * kBlurred;
 
-// Blurs rows of a slab: 32 by blockIdx.x, channel blockIdx.y. A lane has a row, a warp one of what is blurred.
-__device__ __forceinline__ void blur_across(const Ssimulacra2Plan& plan, int slab) {
-    __shared__ float sides[2][kTileRows][kTileWidth + 1];
+// Blurs a row of a tile of which every four columns are blurred at once, so that its values are read once.
+template <bool kSquared>
+__device__ __forceinline__ void blur_tile(Modes& modes, const float* one, const float* other, int first, float* made) {
+    float values[kSpan + kTileColumns];
+    const int past = (first - kSpan) & (kKept - 1), ahead = first & (kKept - 1);
+#pragma unroll
+    for (int i = 0; i < kSpan; ++i) values[i] = kSquared ? one[past + i] * other[past + i] : one[past + i];
+#pragma unroll
+    for (int n = 0; n < kTileColumns; n += 4) {
+        float input[4], out[4];
+#pragma unroll
+        for (int j = 0; j < 4; ++j) {
+            const int at = ahead + n + j;
+            values[kSpan + n + j] = kSquared ? one[at] * other[at] : one[at];
+            input[j] = values[n + j] + values[kSpan + n + j];
+        }
+        modes.four(input, out);
+#pragma unroll
+        for (int j = 0; j < 4; ++j) made[n + j] = out[j];
+    }
+}
+
+// Blurs 32 rows of a slab, block `block` of its scale and channel blockIdx.y, a tile of columns after the other. A lane
+// has a row, a warp one of what is blurred. A tile is loaded while the one before is blurred.
+__device__ __forceinline__ void blur_across(const Ssimulacra2Scale& of, int slab, int block) {
+    constexpr int kLines = 2 * kTileRows, kLoads = (kLines + kBlurred - 1) / kBlurred;
+    __shared__ float sides[kLines][kKept + 1];  // rows of both pictures; column x is at (x - kDelay) % kKept
     __shared__ float made[kBlurred][kTileRows][kTileColumns + 1];
     const int lane = threadIdx.x % 32, what = threadIdx.x / 32, channel = blockIdx.y;
-    const int first = slab * kSlab + blockIdx.x * kTileRows;
-    if (first >= plan.height) return;
-    const auto value = [&](int at) {
-        const float ref = sides[0][lane][at], dis = sides[1][lane][at];
-        return what == 0 ? ref * ref : what == 1 ? dis * dis : what == 2 ? ref * dis : what == 3 ? ref : dis;
-    };
-    Modes modes{};
-    for (int start = 0; start < plan.width; start += kTileColumns) {
-        __syncthreads();
-        for (int i = threadIdx.x; i < 2 * kTileRows * kTileWidth; i += kAcrossThreads) {
-            const int column = i % kTileWidth, row = i / kTileWidth % kTileRows, side = i / kTileWidth / kTileRows;
-            const int x = start - kRadius - 1 + column, y = first + row;
-            const bool inside = x >= 0 && x < plan.width && y < plan.height;
-            sides[side][row][column] =
-                inside ? ring_row(plan.colour, 2 * kChannels, side * kChannels + channel, y, plan)[x] : 0.0f;
+    const int top = slab * of.rows + block * kTileRows;
+    const int rows = min(min(kTileRows, of.rows - block * kTileRows), of.height - top);
+    if (rows <= 0) return;
+    const int start = top % of.ring;
+    const float* const in = ring_plane(of.colour, 2 * kChannels, channel, of);
+    float* const out = ring_plane(of.across, kChannels * kBlurred, channel * kBlurred + what, of);
+
+    float loaded[kLoads];  // a row of a picture for each
+    const auto load = [&](int first) {
+        const int x = first + kDelay + lane, column = min(max(x, 0), of.width - 1);
+        const bool inside = x == column;
+#pragma unroll
+        for (int i = 0; i < kLoads; ++i) {
+            const int line = what + i * kBlurred, side = line / kTileRows, row = line % kTileRows;
+            const int place = in_ring(start + min(row, rows - 1), of);
+            const float found = __ldg(in + (min(side, 1) * kChannels * of.ring + place) * of.stride + column);
+            loaded[i] = inside ? found : 0.0f;
         }
+    };
+    const auto keep = [&](int first) {
+#pragma unroll
+        for (int i = 0; i < kLoads; ++i) {
+            const int line = what + i * kBlurred;
+            if (line < kLines) sides[line][(first + lane) & (kKept - 1)] = loaded[i];
+        }
+    };
+    const float* const one = sides[(what == 1 || what == 4) * kTileRows + lane];
+    const float* const other = sides[(what != 0) * kTileRows + lane];
+    const bool squared = what < 3;
+    const auto value = [&](int x) {
+        const int at = (x - kDelay) & (kKept - 1);
+        return squared ? one[at] * other[at] : one[at];
+    };
+    const auto input = [&](int x) { return value(x - kRadius - 1) + value(x + kDelay); };
+    float* const row_made = made[what][lane];
+    Modes modes{};
+
+    load(-kTileColumns);
+    keep(-kTileColumns);
+    load(0);
+    for (int first = 0; first < of.width; first += kTileColumns) {
         __syncthreads();
-        if (start == 0)  // columns before the first see only what is ahead
-            for (int n = 1 - kRadius; n < 0; ++n) modes.step(0.0f + value(n + kSpan));
-        const auto input = [&](int n) { return value(n) + value(n + kSpan); };
-        const int last = min(kTileColumns, plan.width - start);
-        for (int n = 0; n < last;) {
-            if (four_at(start + n, plan.width)) {
-                float out[4];
-                modes.four({input(n), input(n + 1), input(n + 2), input(n + 3)}, out);
-                for (int j = 0; j < 4; ++j) made[what][lane][n + j] = out[j];
-                n += 4;
-            } else {
-                made[what][lane][n] = modes.step(input(n));
-                n += 1;
+        keep(first);
+        __syncthreads();
+        if (first + kTileColumns < of.width) load(first + kTileColumns);
+        if (first == 0)  // columns before the first see only what is ahead
+            for (int x = 0; x < kDelay; ++x) modes.step(0.0f + value(x));
+        const int last = min(kTileColumns, of.width - first);
+        if (four_at(first, of.width) && four_at(first + kTileColumns - 4, of.width)) {
+            if (squared)
+                blur_tile<true>(modes, one, other, first, row_made);
+            else
+                blur_tile<false>(modes, one, other, first, row_made);
+        } else {
+            for (int n = 0; n < last;) {
+                const int x = first + n;
+                if (four_at(x, of.width)) {
+                    float four[4];
+                    modes.four({input(x), input(x + 1), input(x + 2), input(x + 3)}, four);
+                    for (int j = 0; j < 4; ++j) row_made[n + j] = four[j];
+                    n += 4;
+                } else {
+                    row_made[n] = modes.step(input(x));
+                    n += 1;
+                }
             }
         }
-        __syncthreads();
-        for (int row = 0; row < kTileRows && first + row < plan.height; ++row) {
-            const int plane = channel * kBlurred + what;
-            float* const out = ring_row(plan.across, kChannels * kBlurred, plane, first + row, plan);
-            if (lane < last) out[start + lane] = made[what][row][lane];
-        }
+        __syncwarp();
+        int at = start * of.stride + first + lane;
+        if (lane < last)
+#pragma unroll 8
+            for (int row = 0; row < rows; ++row) {
+                out[at] = made[what][row][lane];
+                at += (row + 1 == of.ring - start ? 1 - of.ring : 1) * of.stride;
+            }
     }
 }
 
 // ---- down -------------------------------------------------------------------------------------
 
-constexpr float kSmall = 0.0009f;  // keeps flat areas apart from noise in the structural similarity
-
-struct Errors {
-    double of[kMaps];
-};
-
-__device__ __forceinline__ Errors errors_of(const float (&mean)[kBlurred], float ref, float dis) {
-    const float s11 = mean[0], s22 = mean[1], s12 = mean[2], m1 = mean[3], m2 = mean[4];
-    const float level = 1.0f - (m1 - m2) * (m1 - m2);
-    const float shared = 2.0f * (s12 - m1 * m2) + kSmall;
-    const float apart = (s11 - m1 * m1) + (s22 - m2 * m2) + kSmall;
-    const double ours = 1.0 + static_cast<double>(fabsf(dis - m2));
-    const double theirs = 1.0 + static_cast<double>(fabsf(ref - m1));
-    const double structure = 1.0 - static_cast<double>(level * shared / apart), edge = ours / theirs - 1.0;
-    const auto positive = [](double error) { return error < 0.0 ? 0.0 : error; };
-    return {{positive(structure), positive(edge), positive(-edge)}};
-}
-
 constexpr int kDownThreads = 128;
 
-// Blurs a slab down and finds the errors of the rows that leave it: a column a thread, channel blockIdx.y.
-__device__ __forceinline__ void blur_down(const Ssimulacra2Plan& plan, int slab) {
-    const int x = blockIdx.x * kDownThreads + threadIdx.x, channel = blockIdx.y, blocks = blocks_of(plan);
-    if (x >= blocks * kLanes) return;
-    double* terms[kMaps];
-    for (int map = 0; map < kMaps; ++map)
-        terms[map] = terms_of(plan, channel, map) + x / kLanes * 4 * kLanes + x % kLanes;
-    float* const state = plan.state + (static_cast<i64>(blockIdx.z) * kChannels + channel) * 2 * kBlurred * kModes *
-                                          plan.stride + min(x, plan.stride - 1);
-    const bool there = x < plan.width;
+// A band of rows of a column: what is blurred and enters the blur, what did so kSpan rows before, and the colours at
+// the rows that leave it.
+struct Band {
+    float entering[kBand][kBlurred], past[kBand][kBlurred], ref[kBand], dis[kBand];
+};
+
+// Blurs a slab down, and keeps what the errors of the rows that leave it are made of: a column a thread, block `block`
+// of its scale and channel blockIdx.y. A band is loaded while the one before is blurred.
+__device__ __forceinline__ void blur_down(const Ssimulacra2Scale& of, int slab, int block) {
+    const int x = block * kDownThreads + threadIdx.x, channel = blockIdx.y, rows = leaving_rows(of, slab);
+    if (x >= of.stride || rows == 0) return;
+    const bool there = x < of.width;
+    const int top = slab * of.rows, start = top % of.ring;
+    const int plane = of.ring * of.stride, kept = of.rows * of.stride;
+    const float* const across = ring_plane(of.across, kChannels * kBlurred, channel * kBlurred, of) + x;
+    const float* const colour = ring_plane(of.colour, 2 * kChannels, channel, of) + x;
+    float* const errors = of.errors + (static_cast<i64>(blockIdx.z) * kChannels + channel) * kMaps * kept + x;
+    float* const state = of.state + (static_cast<i64>(blockIdx.z) * kChannels + channel) * 2 * kBlurred * kModes *
+                                        of.stride + x;
     float last[kBlurred][kModes], earlier[kBlurred][kModes];
 #pragma unroll
     for (int i = 0; i < kBlurred * kModes; ++i) {
-        const bool known = slab > 0 && there;
-        last[i / kModes][i % kModes] = known ? state[static_cast<i64>(2 * i) * plan.stride] : 0.0f;
-        earlier[i / kModes][i % kModes] = known ? state[static_cast<i64>(2 * i + 1) * plan.stride] : 0.0f;
+        const bool known = slab > 0;
+        last[i / kModes][i % kModes] = known ? state[2 * i * of.stride] : 0.0f;
+        earlier[i / kModes][i % kModes] = known ? state[(2 * i + 1) * of.stride] : 0.0f;
     }
-#pragma unroll 4
-    for (int j = 0; j < kSlab; ++j) {  // several rows are loaded at once
-        const int row = slab * kSlab + j, leaving = row - kDelay;
-        float mean[kBlurred];
+    // Whether all rows that a band is made of are in the picture, as most are.
+    const auto is_inside = [&](int first) { return top + first >= kSpan && top + first + kBand <= of.height; };
+    const auto load = [&](int first, bool inside) {
+        Band band;
 #pragma unroll
-        for (int what = 0; what < kBlurred; ++what) {
-            const auto blurred = [&](int y) {
-                const int plane = channel * kBlurred + what;
-                return there && y >= 0 && y < plan.height
-                           ? __ldg(ring_row(plan.across, kChannels * kBlurred, plane, y, plan) + x)
-                           : 0.0f;
+        for (int j = 0; j < kBand; ++j) {
+            const auto at = [&](const float* from, int row) {
+                const float found = __ldg(from + in_ring(start + row, of) * of.stride);
+                return inside || (top + row >= 0 && top + row < of.height) ? found : 0.0f;
             };
-            const float input = blurred(row - kSpan) + blurred(row);
-            float value[kModes];
+            const int row = first + j;
 #pragma unroll
-            for (int m = 0; m < kModes; ++m) {
-                const float past = __fmaf_rn(-static_cast<float>(kTurn[m]), last[what][m], -earlier[what][m]);
-                value[m] = __fmaf_rn(static_cast<float>(kGain[m]), input, past);
-                earlier[what][m] = last[what][m];
-                last[what][m] = value[m];
+            for (int what = 0; what < kBlurred; ++what) {
+                band.entering[j][what] = at(across + what * plane, row);
+                band.past[j][what] = at(across + what * plane, row - kSpan);
             }
-            mean[what] = value[0] + (value[1] + value[2]);
+            band.ref[j] = at(colour, row - kDelay);
+            band.dis[j] = at(colour + kChannels * plane, row - kDelay);
         }
-        Errors errors{};
-        if (there && leaving >= 0 && leaving < plan.height)
-            errors = errors_of(mean, __ldg(ring_row(plan.colour, 2 * kChannels, channel, leaving, plan) + x),
-                               __ldg(ring_row(plan.colour, 2 * kChannels, kChannels + channel, leaving, plan) + x));
-        for (int map = 0; map < kMaps; ++map)
-            terms[map][(static_cast<i64>(j / 4) * blocks * 4 + j % 4) * kLanes] = errors.of[map];
+        return band;
+    };
+    Band next = load(0, false);
+    for (int first = 0; first < rows; first += kBand) {
+        const Band band = next;
+        if (first + kBand < rows)
+            next = is_inside(first + kBand) ? load(first + kBand, true) : load(first + kBand, false);
+#pragma unroll
+        for (int j = 0; j < kBand; ++j) {
+            float mean[kBlurred];
+#pragma unroll
+            for (int what = 0; what < kBlurred; ++what) {
+                const float input = band.past[j][what] + band.entering[j][what];
+                float value[kModes];
+#pragma unroll
+                for (int m = 0; m < kModes; ++m) {
+                    const float past = __fmaf_rn(-static_cast<float>(kTurn[m]), last[what][m], -earlier[what][m]);
+                    value[m] = __fmaf_rn(static_cast<float>(kGain[m]), input, past);
+                    earlier[what][m] = last[what][m];
+                    last[what][m] = value[m];
+                }
+                mean[what] = value[0] + (value[1] + value[2]);
+            }
+            const int leaving = top + first + j - kDelay;
+            const bool known = there && leaving >= 0 && leaving < of.height;
+            const Parts parts = known ? parts_of(mean, band.ref[j], band.dis[j]) : Parts{1.0f, 0.0f, 0.0f};
+            float* const to = errors + (first + j) * of.stride;
+            to[0] = parts.alike, to[kept] = parts.ref, to[2 * kept] = parts.dis;
+        }
     }
-    if (!there) return;
 #pragma unroll
     for (int i = 0; i < kBlurred * kModes; ++i) {
-        state[static_cast<i64>(2 * i) * plan.stride] = last[i / kModes][i % kModes];
-        state[static_cast<i64>(2 * i + 1) * plan.stride] = earlier[i / kModes][i % kModes];
+        state[2 * i * of.stride] = last[i / kModes][i % kModes];
+        state[(2 * i + 1) * of.stride] = earlier[i / kModes][i % kModes];
     }
-}
-
-// ---- sums -------------------------------------------------------------------------------------
-
-constexpr int kAddThreads = 2 * kMaps * kLanes;
-
-// Adds a slab's errors and their fourth powers to the sums of channel blockIdx.x, lane by lane in the CPU's order.
-__device__ __forceinline__ void add_slab(const Ssimulacra2Plan& plan, double* sums) {
-    constexpr int kAhead = 16;
-    const int lane = threadIdx.x % kLanes, map = threadIdx.x / 32;
-    const bool fourth = threadIdx.x / kLanes % 2 != 0;
-    const double* at = terms_of(plan, blockIdx.x, map) + lane;
-    const int count = kSlab * blocks_of(plan);
-    double terms[kAhead], sum = sums[threadIdx.x];
-#pragma unroll
-    for (int i = 0; i < kAhead; ++i) terms[i] = at[i * kLanes];
-    for (int start = 0; start < count; start += kAhead) {  // of which it is a multiple
-        const double* const next = at + static_cast<i64>(start + kAhead < count ? start + kAhead : start) * kLanes;
-#pragma unroll
-        for (int i = 0; i < kAhead; ++i) {
-            const double term = terms[i], square = term * term;
-            terms[i] = next[i * kLanes];
-            sum += fourth ? square * square : term;
-        }
-    }
-    sums[threadIdx.x] = sum;
 }

@@ -1,6 +1,6 @@
 // SSIMULACRA 2: samples to light, light to colour and to the light of the next scale.
 #pragma once
-#include "ssimulacra2/plan.cuh"
+#include "ssimulacra2/colour.cuh"
 
 constexpr float kConeBias = 0.0037930732552754493f, kConeBiasRoot = 0.15595419704914093f;
 
@@ -11,36 +11,39 @@ struct Rgb {
 // Chroma at a place of the luma plane, as a sum of samples whose weights add up to 2 across and 4 down where
 // chroma is halved.
 template <class T>
-__device__ __forceinline__ int upsampled(const Picture& picture, int plane, const Ssimulacra2Plan& plan, int x, int y) {
-    const bool across = plan.chroma_width < plan.width, down = plan.chroma_height < plan.height;
-    const int row = down ? min(y / 2, plan.chroma_height - 1) : y;
-    const int other = down ? min(max(row + (y % 2 == 0 ? -1 : 1), 0), plan.chroma_height - 1) : y;
+__device__ __forceinline__ int upsampled(const Picture& picture, int plane, const Ssimulacra2Colour& colour,
+                                          const Ssimulacra2Scale& of, int x, int y) {
+    const bool across = colour.chroma_width < of.width, down = colour.chroma_height < of.height;
+    const int row = down ? min(y / 2, colour.chroma_height - 1) : y;
+    const int other = down ? min(max(row + (y % 2 == 0 ? -1 : 1), 0), colour.chroma_height - 1) : y;
     const T *near = row_of<T>(picture, plane, row), *far = row_of<T>(picture, plane, other);
     const auto mixed = [&](int column) {
-        const int at = min(column, plan.chroma_width - 1);
+        const int at = min(column, colour.chroma_width - 1);
         return static_cast<int>(down ? 3 * near[at] + far[at] : near[at]);
     };
     if (!across) return mixed(x);
     return mixed(x / 2) + mixed(x % 2 == 0 ? x / 2 : x / 2 + 1);
 }
 
-__device__ __forceinline__ float light_of(float encoded, const float* curve) {
+__device__ __forceinline__ float light_of(float encoded, const float2* curve) {
     const float place = fminf(fmaxf(encoded, 0.0f), 1.0f) * static_cast<float>(kCurve);
     const int step = static_cast<int>(place);
-    return curve[step] + (place - static_cast<float>(step)) * curve[kCurve + 1 + step];
+    const float2 light = __ldg(curve + step);
+    return light.x + (place - static_cast<float>(step)) * light.y;
 }
 
 template <class T>
-__device__ __forceinline__ Rgb light_of(const Picture& picture, const Ssimulacra2Plan& plan, int x, int y) {
-    const float luma = static_cast<float>(static_cast<int>(row_of<T>(picture, 0, y)[x]) - plan.black) * plan.luma;
+__device__ __forceinline__ Rgb light_of(const Picture& picture, const Ssimulacra2Colour& colour, const Ssimulacra2Scale& of,
+                                        int x, int y) {
+    const float luma = static_cast<float>(static_cast<int>(row_of<T>(picture, 0, y)[x]) - colour.black) * colour.luma;
     float u = 0.0f, v = 0.0f;
-    if (plan.chroma_width > 0) {
-        u = static_cast<float>(upsampled<T>(picture, 1, plan, x, y) - plan.grey);
-        v = static_cast<float>(upsampled<T>(picture, 2, plan, x, y) - plan.grey);
+    if (colour.chroma_width > 0) {
+        u = static_cast<float>(upsampled<T>(picture, 1, colour, of, x, y) - colour.grey);
+        v = static_cast<float>(upsampled<T>(picture, 2, colour, of, x, y) - colour.grey);
     }
-    return {{light_of(luma + v * plan.red_v, plan.curve),
-             light_of(luma + (u * plan.green_u + v * plan.green_v), plan.curve),
-             light_of(luma + u * plan.blue_u, plan.curve)}};
+    return {{light_of(luma + v * colour.red_v, colour.curve),
+             light_of(luma + (u * colour.green_u + v * colour.green_v), colour.curve),
+             light_of(luma + u * colour.blue_u, colour.curve)}};
 }
 
 // By Newton's method on 1 / cube root, from an estimate that divides the exponent.
@@ -72,43 +75,56 @@ __device__ __forceinline__ Rgb colour_of(const Rgb& light, const float (&mix)[9]
 }
 
 // Two by two places of a slab for each thread. Blocks are of 32 x 8 threads: columns by blockIdx.x, rows by half of
-// blockIdx.y, whose last bit is the picture. `light(picture, x, y)` is what there is at a place.
+// blockIdx.y, whose last bit is the picture. `light(picture, x, y, j)` is what there is at a place, in row j of the slab.
+// What is made of places beyond the picture is never read.
 template <class F>
-__device__ __forceinline__ void take_slab(const Ssimulacra2Plan& plan, int slab, F&& light) {
+__device__ __forceinline__ void take_slab(const Ssimulacra2Scale& of, const Ssimulacra2Scale* next, const float (&mix)[9],
+                                          int slab, F&& light) {
     const int picture = blockIdx.y % 2, x = 2 * (blockIdx.x * 32 + threadIdx.x);
-    const int y = slab * kSlab + 2 * (blockIdx.y / 2 * 8 + threadIdx.y);
-    if (x >= plan.width || y >= plan.height) return;
+    const int j = 2 * (blockIdx.y / 2 * 8 + threadIdx.y), y = slab * of.rows + j;
+    if (x >= of.width || j >= of.rows || y >= of.height) return;
+    const int start = slab * of.rows % of.ring;
+    float* const out = ring_plane(of.colour, 2 * kChannels, picture * kChannels, of) + x;
+    const i64 plane = static_cast<i64>(of.ring) * of.stride;
     Rgb four[2][2];
-    for (int i = 0; i < 2; ++i)
-        for (int j = 0; j < 2; ++j) {
-            four[i][j] = light(picture, min(x + j, plan.width - 1), min(y + i, plan.height - 1));
-            if (x + j >= plan.width || y + i >= plan.height) continue;
-            const Rgb colour = colour_of(four[i][j], plan.mix);
-            for (int c = 0; c < 3; ++c)
-                ring_row(plan.colour, 2 * kChannels, picture * kChannels + c, y + i, plan)[x + j] = colour.of[c];
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+        Rgb colour[2];
+#pragma unroll
+        for (int k = 0; k < 2; ++k) {
+            const int column = min(x + k, of.width - 1), row = min(y + i, of.height - 1);
+            four[i][k] = light(picture, column, row, j + row - y);
+            colour[k] = colour_of(four[i][k], mix);
         }
-    if (plan.halved == nullptr) return;
-    const int width = (plan.width + 1) / 2, height = (plan.height + 1) / 2;
-    float* out = plan.halved + static_cast<i64>(blockIdx.z) * plan.frame_light + (y / 2) * width + x / 2;
-    for (int c = 0; c < 3; ++c) {
+        const i64 row = static_cast<i64>(in_ring(start + j + i, of)) * of.stride;
+        for (int c = 0; c < kChannels; ++c)
+            *reinterpret_cast<float2*>(out + c * plane + row) = make_float2(colour[0].of[c], colour[1].of[c]);
+    }
+    if (next == nullptr) return;
+    const i64 half = static_cast<i64>(next->rows) * next->stride;
+    float* const halved = next->light + (static_cast<i64>(blockIdx.z) * 2 + picture) * kChannels * half +
+                          static_cast<i64>(j / 2) * next->stride + x / 2;
+    for (int c = 0; c < kChannels; ++c) {
         const float sum = ((four[0][0].of[c] + four[0][1].of[c]) + four[1][0].of[c]) + four[1][1].of[c];
-        out[static_cast<i64>(picture * 3 + c) * width * height] = sum * 0.25f;
+        halved[c * half] = sum * 0.25f;
     }
 }
 
 template <class T>
-__device__ __forceinline__ void take_samples(const Frame* frames, const Ssimulacra2Plan& plan, int slab) {
+__device__ __forceinline__ void take_samples(const Frame* frames, const Ssimulacra2Colour& colour,
+                                             const Ssimulacra2Scale& of, const Ssimulacra2Scale* next, int slab) {
     const Frame& frame = frames[blockIdx.z];
-    take_slab(plan, slab, [&](int picture, int x, int y) {
-        return light_of<T>(picture == 0 ? frame.ref : frame.dis, plan, x, y);
+    take_slab(of, next, colour.mix, slab, [&](int picture, int x, int y, int) {
+        return light_of<T>(picture == 0 ? frame.ref : frame.dis, colour, of, x, y);
     });
 }
 
-__device__ __forceinline__ void take_light(const Ssimulacra2Plan& plan, int slab) {
-    const i64 area = static_cast<i64>(plan.width) * plan.height;
-    const float* const in = plan.light + static_cast<i64>(blockIdx.z) * plan.frame_light;
-    take_slab(plan, slab, [&](int picture, int x, int y) {
-        const float* at = in + 3 * picture * area + static_cast<i64>(y) * plan.width + x;
-        return Rgb{{at[0], at[area], at[2 * area]}};
+__device__ __forceinline__ void take_light(const Ssimulacra2Colour& colour, const Ssimulacra2Scale& of,
+                                           const Ssimulacra2Scale* next, int slab) {
+    const i64 plane = static_cast<i64>(of.rows) * of.stride;
+    const float* const in = of.light + static_cast<i64>(blockIdx.z) * 2 * kChannels * plane;
+    take_slab(of, next, colour.mix, slab, [&](int picture, int x, int, int j) {
+        const float* at = in + kChannels * picture * plane + static_cast<i64>(j) * of.stride + x;
+        return Rgb{{at[0], at[plane], at[2 * plane]}};
     });
 }
