@@ -10,5 +10,6 @@ set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
 
 # It spells processors in its own way and has no -mtune.
 set(ACUITY_OPTIONS_avx2 -march=x86_64_v3)
+set(ACUITY_OPTIONS_avx2vnni -march=x86_64_v3 -mavxvnni)
 set(ACUITY_OPTIONS_avx512 -march=x86_64_v4)
 set(ACUITY_OPTIONS_avx512vnni -march=x86_64_v4 -mavx512vnni)

@@ -15,6 +15,7 @@ namespace {
 struct Machine {
     std::uint32_t basic = 0;                          // leaf 1, ecx
     std::uint32_t extended_b = 0, extended_c = 0;     // leaf 7, ebx and ecx
+    std::uint32_t extended1_a = 0;                    // its subleaf 1, eax
     std::uint32_t amd = 0;                            // leaf 0x80000001, ecx
     std::uint32_t saved = 0;                          // XCR0
 
@@ -25,6 +26,7 @@ struct Machine {
             extended_b = b;
             extended_c = c;
         }
+        if (__get_cpuid_count(7, 1, &a, &b, &c, &d)) extended1_a = a;
         if (__get_cpuid(0x80000001, &a, &b, &c, &d)) amd = c;
         constexpr std::uint32_t osxsave = 1u << 27;
         if (basic & osxsave) __asm__ volatile("xgetbv" : "=a"(saved), "=d"(d) : "c"(0));
@@ -56,6 +58,8 @@ bool avx2() {
     const Machine& m = machine();
     return sse4() && has(m.saved, saved) && has(m.basic, basic) && has(m.extended_b, extended) && has(m.amd, amd);
 }
+
+bool avx2vnni() { return avx2() && has(machine().extended1_a, bits(4 /* AVX-VNNI */)); }
 
 bool avx512() {
     constexpr std::uint32_t saved = bits(5 /* masks */, 6 /* ZMM 0 to 15 */, 7 /* ZMM 16 to 31 */);

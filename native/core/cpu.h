@@ -5,6 +5,7 @@ namespace acuity::cpu {
 
 bool avx512vnni();
 bool avx512();
+bool avx2vnni();
 bool avx2();
 bool sse4();
 inline bool neon() { return true; }  // part of the base architecture

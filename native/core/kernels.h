@@ -10,7 +10,7 @@
 // The instruction sets of this processor's architecture, fastest first. The name of a set is the name of its
 // vocabulary in simd/, of its namespace and of its function in cpu.h; CMakeLists.txt has its compiler flags.
 #if defined(__x86_64__)
-#define ACUITY_INSTRUCTION_SETS(X) X(avx512vnni) X(avx512) X(avx2) X(sse4) X(plain)
+#define ACUITY_INSTRUCTION_SETS(X) X(avx512vnni) X(avx512) X(avx2vnni) X(avx2) X(sse4) X(plain)
 #elif defined(__aarch64__)
 #define ACUITY_INSTRUCTION_SETS(X) X(neon) X(plain)
 #else

@@ -1,4 +1,4 @@
-// AVX2 (x86-64-v3). Contracts are those of avx512.h.
+// AVX2 (x86-64-v3; with AVX-VNNI where the file is compiled for it). Contracts are those of avx512.h.
 #pragma once
 
 #include <immintrin.h>
@@ -24,11 +24,18 @@ inline U16 widen_u8(const std::uint8_t* p) {
 
 inline U16 mulhi(U16 a, U16 b) { return as<U16>(_mm256_mulhi_epu16(raw(a), raw(b))); }
 
-inline U32 dot2(U32 acc, I16 a, I16 c) { return acc + as<U32>(_mm256_madd_epi16(raw(a), raw(c))); }
+inline U32 dot2(U32 acc, I16 a, I16 c) {
+#ifdef __AVXVNNI__
+    return as<U32>(_mm256_dpwssd_avx_epi32(raw(acc), raw(a), raw(c)));
+#else
+    return acc + as<U32>(_mm256_madd_epi16(raw(a), raw(c)));
+#endif
+}
 
 inline I16 zip_lo(I16 a, I16 b) { return as<I16>(_mm256_unpacklo_epi16(raw(a), raw(b))); }
 inline I16 zip_hi(I16 a, I16 b) { return as<I16>(_mm256_unpackhi_epi16(raw(a), raw(b))); }
 
+inline U16 blend_words(U32 low, U32 high) { return as<U16>(_mm256_blend_epi16(raw(low), raw(high), 0xAA)); }
 inline U16 narrow(U32 a, U32 b) { return as<U16>(_mm256_packus_epi32(raw(a), raw(b))); }
 inline I16 narrow_signed(I32 a, I32 b) { return as<I16>(_mm256_packs_epi32(raw(a), raw(b))); }
 

@@ -50,6 +50,9 @@ inline I16 zip_hi(I16 a, I16 b) { return as<I16>(_mm512_unpackhi_epi16(raw(a), r
 inline U16 narrow(U32 a, U32 b) { return as<U16>(_mm512_packus_epi32(raw(a), raw(b))); }
 inline I16 narrow_signed(I32 a, I32 b) { return as<I16>(_mm512_packs_epi32(raw(a), raw(b))); }
 
+// Lower words of the lanes of `low`, upper ones of `high`.
+inline U16 blend_words(U32 low, U32 high) { return as<U16>(_mm512_mask_blend_epi16(0xAAAAAAAA, raw(low), raw(high))); }
+
 // Low words of 32-bit lanes in natural order.
 inline void store_low16(std::uint16_t* out, U32 v) {
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(out), _mm512_cvtepi32_epi16(raw(v)));

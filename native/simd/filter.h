@@ -42,6 +42,17 @@ inline U16 load_samples(const T* row, int x, int end) {
     }
 }
 
+// Two registers of pairs; room for 2 * kLanes16 words.
+inline void store_pair(std::uint16_t* slot, RowPair rows, std::uint16_t bias) {
+    store(slot, rows.first ^ bias);
+    store(slot + kLanes16, rows.second ^ bias);
+}
+
+// The same beginning for all sums of a block.
+inline void fill(Wide (&sums)[kRows], std::uint32_t v) {
+    for (Wide& sum : sums) sum = {splat<U32>(v), splat<U32>(v)};
+}
+
 // Prefetches memory that will be read soon.
 inline void prefetch(const void* p, std::ptrdiff_t bytes) {
     __builtin_prefetch(static_cast<const char*>(p) + bytes);
@@ -76,7 +87,7 @@ struct BlockPairs {
     }
 };
 
-// Filters one register of columns of a plane for rows 0, Step, … of the block.
+// Filters one register of columns of a plane, adding to rows 0, Step, … of the block.
 template <const auto& Taps, int Step>
 [[gnu::always_inline]] inline void dot_block(const BlockPairs& pairs, int plane, int at, Wide* out) {
     dot_columns<Taps, Reach<sizeof(Taps) / sizeof(Taps[0])>, kRows, Step>(

@@ -26,13 +26,9 @@ inline U16 mulhi(U16 a, U16 b) {
 // ---- filters ----
 
 struct RowPair {
-    uint16x8_t a, b;
+    U16 first, second;
 };
-
-inline void store_pair(std::uint16_t* slot, U16 a, U16 b) {
-    store(slot, a);
-    store(slot + kLanes16, b);
-}
+inline RowPair pair_rows(U16 a, U16 b) { return {a, b}; }
 
 template <int F>
 inline void add_product(Wide& acc, uint16x8_t v) {
@@ -44,8 +40,8 @@ inline void add_product(Wide& acc, uint16x8_t v) {
 
 template <int FA, int FB>
 inline void dot_rows(Wide& acc, RowPair rows) {
-    add_product<FA>(acc, rows.a);
-    add_product<FB>(acc, rows.b);
+    add_product<FA>(acc, reinterpret_cast<uint16x8_t>(rows.first));
+    add_product<FB>(acc, reinterpret_cast<uint16x8_t>(rows.second));
 }
 
 template <const auto& Taps>
@@ -54,12 +50,13 @@ constexpr int tap_value(int t) {
     return t >= 0 && t < k ? Taps[t] : 0;
 }
 
-// out[q] for q = 0, Step, … below Rows; part(p, h) is row h of pair p.
+// Adds to out[q] for q = 0, Step, … below Rows; part(p, h) is row h of pair p.
 template <const auto& Taps, class Reach, int Rows, int Step, class Part>
 [[gnu::always_inline]] inline void dot_columns(Part&& part, Wide* out) {
-    Wide acc[Rows / Step] = {};
+    Wide acc[Rows / Step];
+    for (int r = 0; r < Rows / Step; ++r) acc[r] = out[r * Step];
     unroll<Reach::pairs>([&](auto p) __attribute__((always_inline)) {
-        const RowPair rows{reinterpret_cast<uint16x8_t>(part(p, 0)), reinterpret_cast<uint16x8_t>(part(p, 1))};
+        const RowPair rows{part(p, 0), part(p, 1)};
         unroll<Rows / Step>([&](auto r) __attribute__((always_inline)) {
             constexpr int q = r * Step;
             dot_rows<tap_value<Taps>(Reach::tap(2 * p, q)), tap_value<Taps>(Reach::tap(2 * p + 1, q))>(acc[r], rows);
@@ -92,6 +89,8 @@ inline U32 dot_row_even(const std::uint16_t* p) {
 inline U16 narrow(U32 a, U32 b) {
     return as<U16>(vuzp1q_u16(reinterpret_cast<uint16x8_t>(a), reinterpret_cast<uint16x8_t>(b)));
 }
+
+inline U16 words_from(Wide sums, int shift) { return narrow(sums.a >> shift, sums.b >> shift); }
 
 // A row of 32-bit sums as the horizontal filter wants it: doubles, whose multiply-add has twice the
 // throughput of the integer one and is exact here, every result being below 2^48 / 2^16.

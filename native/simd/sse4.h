@@ -31,6 +31,7 @@ inline U32 dot2(U32 acc, I16 a, I16 c) { return acc + as<U32>(_mm_madd_epi16(raw
 inline I16 zip_lo(I16 a, I16 b) { return as<I16>(_mm_unpacklo_epi16(raw(a), raw(b))); }
 inline I16 zip_hi(I16 a, I16 b) { return as<I16>(_mm_unpackhi_epi16(raw(a), raw(b))); }
 
+inline U16 blend_words(U32 low, U32 high) { return as<U16>(_mm_blend_epi16(raw(low), raw(high), 0xAA)); }
 inline U16 narrow(U32 a, U32 b) { return as<U16>(_mm_packus_epi32(raw(a), raw(b))); }
 inline I16 narrow_signed(I32 a, I32 b) { return as<I16>(_mm_packs_epi32(raw(a), raw(b))); }
 

@@ -16,9 +16,8 @@ template <class T>
 inline void make_sample_pair(const Plane& in, int first_row, int x0, int x1, std::uint16_t* slot) {
     const T* a = static_cast<const T*>(row_of(in, mirror(first_row, in.height)));
     const T* b = static_cast<const T*>(row_of(in, mirror(first_row + 1, in.height)));
-    const std::uint16_t bias = sizeof(T) == 1 ? 0 : kBias;
     for (int x = x0; x < x1; x += kLanes16, slot += 2 * kLanes16) {
-        store_pair(slot, load_samples(a, x, x1) ^ bias, load_samples(b, x, x1) ^ bias);
+        store_pair(slot, pair_rows(load_samples(a, x, x1), load_samples(b, x, x1)), sizeof(T) == 1 ? 0 : kBias);
     }
 }
 
@@ -29,7 +28,8 @@ inline void halve_strip(const Plane& in, int shift, int x0, int x1, HalveScratch
     using R = Reach<k>;
     const int c0 = x0 > 0 ? x0 - R::half : 0;
     const int c1 = x1 + R::half < in.width ? x1 + R::half : in.width;
-    const std::uint32_t offset = (sizeof(T) == 1 ? 0 : kDotOffset) + (1u << (shift - 1));
+    const std::uint32_t offset =
+        (1u << (shift - 1)) + (sizeof(T) == 1 ? 0 : kDotOffset) - (std::uint32_t{kBias} << shift);
     int made = -R::above / 2;
     for (int y = 0; y + 1 < in.height; y += kRows) {
         const int first = (y - R::above) / 2;
@@ -39,11 +39,9 @@ inline void halve_strip(const Plane& in, int shift, int x0, int x1, HalveScratch
         const BlockPairs pairs(s.ring, first, R::pairs);
         for (int x = 0; x < c1 - c0; x += kLanes16) {
             Wide sum[kRows];
+            fill(sum, offset);
             dot_block<Taps, 2>(pairs, 0, 2 * x, sum);
-            for (int q = 0; q < kRows; q += 2) {
-                store(s.rows[q] + kPad + c0 - x0 + x,
-                      narrow((sum[q].a + offset) >> shift, (sum[q].b + offset) >> shift) ^ kBias);
-            }
+            for (int q = 0; q < kRows; q += 2) store(s.rows[q] + kPad + c0 - x0 + x, words_from(sum[q], shift));
         }
         for (int q = 0; q < kRows && y + q + 1 < in.height; q += 2) {
             std::uint16_t* row = s.rows[q];

@@ -44,60 +44,62 @@ inline void make_pair(const VifLevel& level, int first_row, int x0, int x1,
         prefetch(rb + x, ref_next);
         prefetch(da + x, dis_next);
         prefetch(db + x, dis_next);
-        const U16 r0 = load_samples(ra, x, x1), r1 = load_samples(rb, x, x1);
-        const U16 d0 = load_samples(da, x, x1), d1 = load_samples(db, x, x1);
+        const RowPair r = pair_rows(load_samples(ra, x, x1), load_samples(rb, x, x1));
+        const RowPair d = pair_rows(load_samples(da, x, x1), load_samples(db, x, x1));
         if constexpr (sizeof(T) == 1) {
-            store_pair(slot[0] + at, r0, r1);
-            store_pair(slot[1] + at, d0, d1);
+            store_pair(slot[0] + at, r, 0);
+            store_pair(slot[1] + at, d, 0);
         } else {
-            store_pair(slot[0] + at, r0 ^ kBias, r1 ^ kBias);
-            store_pair(slot[1] + at, d0 ^ kBias, d1 ^ kBias);
-            store_pair(slot[2] + at, mulhi(r0, r0) ^ kBias, mulhi(r1, r1) ^ kBias);
-            store_pair(slot[3] + at, (r0 * r0) ^ kBias, (r1 * r1) ^ kBias);
-            store_pair(slot[4] + at, mulhi(d0, d0) ^ kBias, mulhi(d1, d1) ^ kBias);
-            store_pair(slot[5] + at, (d0 * d0) ^ kBias, (d1 * d1) ^ kBias);
-            store_pair(slot[6] + at, mulhi(r0, d0) ^ kBias, mulhi(r1, d1) ^ kBias);
-            store_pair(slot[7] + at, (r0 * d0) ^ kBias, (r1 * d1) ^ kBias);
+            store_pair(slot[0] + at, r, kBias);
+            store_pair(slot[1] + at, d, kBias);
+            store_pair(slot[2] + at, {mulhi(r.first, r.first), mulhi(r.second, r.second)}, kBias);
+            store_pair(slot[3] + at, {r.first * r.first, r.second * r.second}, kBias);
+            store_pair(slot[4] + at, {mulhi(d.first, d.first), mulhi(d.second, d.second)}, kBias);
+            store_pair(slot[5] + at, {d.first * d.first, d.second * d.second}, kBias);
+            store_pair(slot[6] + at, {mulhi(r.first, d.first), mulhi(r.second, d.second)}, kBias);
+            store_pair(slot[7] + at, {r.first * d.first, r.second * d.second}, kBias);
         }
     }
 }
 
-// 65536 A + B, rounded down by `shift` bits (1..16), where A and B lack kDotOffset.
-inline U32 join_shifted(U32 a, U32 b, int shift) {
-    const U32 lower = b + (kDotOffset + (1u << (shift - 1)));
-    return ((a + kDotOffset) << (16 - shift)) + (lower >> shift);
-}
-
-// Second moment m (xx, yy, xy) of a block; still without kDotOffset.
+// Second moment m (xx, yy, xy) of a block, rounded down by `shift` bits; still without kDotOffset.
 template <class T, const auto& Taps>
-[[gnu::always_inline]] inline void dot_moment(const BlockPairs& pairs, int m, int at, int shift, Wide* sum) {
+[[gnu::always_inline]] inline void dot_moment(const BlockPairs& pairs, int m, int at, int shift, Wide (&sum)[kRows]) {
     if constexpr (sizeof(T) == 1) {
         const auto product = [&](int p, int part) {
             return (pairs.part(p, m == 1, at, part) * pairs.part(p, m != 0, at, part)) ^ kBias;
         };
+        fill(sum, 0);
         dot_columns<Taps, Reach<sizeof(Taps) / sizeof(Taps[0])>, kRows, 1>(product, sum);
     } else {
-        Wide low[kRows];
-        dot_block<Taps, 1>(pairs, 2 + 2 * m, at, sum);
-        dot_block<Taps, 1>(pairs, 3 + 2 * m, at, low);
-        for (int q = 0; q < kRows; ++q) {
-            sum[q].a = join_shifted(sum[q].a, low[q].a, shift) - kDotOffset;
-            sum[q].b = join_shifted(sum[q].b, low[q].b, shift) - kDotOffset;
+        // 65536 upper + lower. The lower sum, below 2^32 with what rounds it, begins the upper one where that needs no
+        // shift; else the offset that is to be missing goes up with it.
+        Wide lower[kRows];
+        fill(lower, kDotOffset + (1u << (shift - 1)));
+        dot_block<Taps, 1>(pairs, 3 + 2 * m, at, lower);
+        for (Wide& v : lower) v = {v.a >> shift, v.b >> shift};
+        if (shift == 16) {
+            std::memcpy(sum, lower, sizeof lower);
+            return dot_block<Taps, 1>(pairs, 2 + 2 * m, at, sum);
         }
+        fill(sum, kDotOffset >> (16 - shift));
+        dot_block<Taps, 1>(pairs, 2 + 2 * m, at, sum);
+        for (int q = 0; q < kRows; ++q)
+            sum[q] = {(sum[q].a << (16 - shift)) + lower[q].a, (sum[q].b << (16 - shift)) + lower[q].b};
     }
 }
 
 template <class T, const auto& Taps>
 inline void filter_rows(const BlockPairs& pairs, int columns, int shift_mu, int shift_sq, int row_at, VifRow* rows) {
-    const std::uint32_t offset_mu = (sizeof(T) == 1 ? 0 : kDotOffset) + (1u << (shift_mu - 1));
+    // What rounds the means, what signed samples lack, and what biases the words that come out.
+    const std::uint32_t offset_mu =
+        (1u << (shift_mu - 1)) + (sizeof(T) == 1 ? 0 : kDotOffset) - (std::uint32_t{kBias} << shift_mu);
     for (int x = 0; x < columns; x += kLanes16) {
         Wide sum[kRows];
         for (int p = 0; p < 2; ++p) {
+            fill(sum, offset_mu);
             dot_block<Taps, 1>(pairs, p, 2 * x, sum);
-            for (int q = 0; q < kRows; ++q) {
-                store(rows[q].mean[p] + row_at + x, narrow((sum[q].a + offset_mu) >> shift_mu,
-                                                           (sum[q].b + offset_mu) >> shift_mu) ^ kBias);
-            }
+            for (int q = 0; q < kRows; ++q) store(rows[q].mean[p] + row_at + x, words_from(sum[q], shift_mu));
         }
         for (int m = 0; m < 3; ++m) {
             dot_moment<T, Taps>(pairs, m, 2 * x, shift_sq, sum);
@@ -141,8 +143,9 @@ inline void vif_strip(const VifLevel& level, int x0, int x1, const double* gains
     using R = Reach<sizeof(Taps) / sizeof(Taps[0])>;
     const int width = level.ref.width, height = level.ref.height;
     const int c0 = x0 > 0 ? x0 - R::half : 0, c1 = x1 + R::half < width ? x1 + R::half : width;
-    const int shift_mu = level.scale == 0 ? level.ref.depth : 16;
-    const int shift_sq = level.scale == 0 ? 2 * (level.ref.depth - 8) : 16;
+    constexpr bool bytes = sizeof(T) == 1, words = sizeof(Taps) == sizeof(kVifFilter0);  // of the video's own
+    const int shift_mu = bytes ? 8 : words ? level.ref.depth : 16;
+    const int shift_sq = bytes ? 0 : words ? 2 * (level.ref.depth - 8) : 16;
     const int padded = (x1 - x0 + kLanes16 - 1) / kLanes16 * kLanes16;
     VifLanes lanes;
     int made = -R::above / 2;  // pairs made so far, numbered by row / 2

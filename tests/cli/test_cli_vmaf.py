@@ -244,12 +244,12 @@ def test_scoring_raw_video_loads_only_what_it_takes(clips: Path, tmp_path: Path)
     assert (tmp_path / "out").exists()
 
 
-X86 = ["avx512vnni", "avx512", "avx2", "sse4", "plain"]
+X86 = ["avx512vnni", "avx512", "avx2vnni", "avx2", "sse4", "plain"]
 
 
 @pytest.mark.parametrize(
     ("mask", "expected"),
-    [(0, "avx512vnni"), (32, "avx512"), (16, "avx2"), (48, "avx2"), (8, "sse4"), (4, "plain"), (1, "plain"),
+    [(0, "avx512vnni"), (32, "avx512"), (16, "avx2vnni"), (48, "avx2vnni"), (8, "sse4"), (4, "plain"), (1, "plain"),
      (64, "avx512vnni"), (0xFFFFFFFF, "plain")],
 )  # fmt: skip
 def test_x86(mask: int, expected: str) -> None:

@@ -19,7 +19,13 @@ MOST_FILES = 20
 SSE4 = {"sse4_2", "ssse3", "popcnt"}
 AVX2 = SSE4 | {"avx", "avx2", "bmi1", "bmi2", "fma", "abm", "movbe", "f16c"}
 AVX512 = AVX2 | {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}
-FLAGS = {"sse4": SSE4, "avx2": AVX2, "avx512": AVX512, "avx512vnni": AVX512 | {"avx512_vnni"}}
+FLAGS = {
+    "sse4": SSE4,
+    "avx2": AVX2,
+    "avx2vnni": AVX2 | {"avx_vnni"},
+    "avx512": AVX512,
+    "avx512vnni": AVX512 | {"avx512_vnni"},
+}
 
 
 def test_families_are_the_folders_with_a_table() -> None:
