@@ -105,15 +105,16 @@ inline void run_strip(const Job<Arithmetic>& job, const Strip& strip, bool bands
     for (int y = 0; y < p.height; ++y) {
         const bool made = bands && y >= p.rows.begin - 1 && y <= p.rows.end;
         for (int picture = 0; picture < 2; ++picture) {
-            decltype(source.row(0, 0, 0)) rows[4];
+            decltype(source.row(0, 0, 0)) rows[kTapRows];
             for (int k = 0; k < 4; ++k) rows[k] = source.row(picture, y, k);
+            for (int k = 4; k < kTapRows; ++k) rows[k] = source.row(picture, y + 1 < p.height ? y + 1 : y, k - 2);
             source.filter(rows, strip.in, made, job.columns[picture]);
         }
         // Not before both are filtered: what has just been stored can't be loaded at other offsets yet.
         for (int picture = 0; picture < 2; ++picture) {
             std::int32_t* out = (picture == 0 ? low.ref : low.dis) + y * low.stride;
             low_row<Arithmetic::kScale>(job.columns[picture], strip.in.origin, strip.low_begin, strip.low_end, p.width,
-                                        out);
+                                        out, low.stride);
         }
         if (!made) continue;
         make_row(job, strip, y);

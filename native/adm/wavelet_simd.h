@@ -33,6 +33,10 @@ constexpr std::uint32_t half_sum() {
     return static_cast<std::uint32_t>((Taps[0] + Taps[1] + Taps[2] + Taps[3]) / 2);
 }
 
+// Rows that filters are given: those of four taps, then the two that the next row of bands is the first to read. These
+// are fetched meanwhile: strips are too narrow for the machine to see by itself which lines come next.
+constexpr int kTapRows = 6;
+
 // Tap k of row y of the bands: rows are reflected before the first, repeated backwards after the last.
 inline int tap_row(int y, int k, int height) {
     const int at = 2 * y - 1 + k;
@@ -90,13 +94,17 @@ template <bool Both, class T>
 inline void filter_samples(const T* const* rows, const Reading& in, const SampleFilter<T>& samples,
                            const Columns& out) {
     const SampleFilter<T> f = samples;
-    const T* const row[4] = {rows[0], rows[1], rows[2], rows[3]};
+    const T* const row[kTapRows] = {rows[0], rows[1], rows[2], rows[3], rows[4], rows[5]};
     const auto filter = [&](const T* const* from, int x, int at) {
         f.template filter<Both>(from, x, out.low.upper + at, out.high.upper + at);
     };
     const int last = in.width - kLanes16;  // where the last whole register starts
     int x = in.begin;
-    for (; x < in.end && x <= last; x += kLanes16) filter(row, x, in.place(x));
+    for (; x < in.end && x <= last; x += kLanes16) {
+        prefetch(row[4] + x, 0);
+        prefetch(row[5] + x, 0);
+        filter(row, x, in.place(x));
+    }
     if (x < in.end && last >= in.begin) filter(row, last, in.place(last));
     if (x < in.end && last < in.begin) {
         T part[4][kLanes16] = {};
@@ -159,6 +167,8 @@ template <int Scale>
 inline void filter_lanes(const std::int32_t* const* rows, const Reading& in, bool both, const Columns& out) {
     for (int x = in.begin, at = in.place(in.begin); x < in.end; x += kLanes16, at += kLanes16) {
         U32 low[2], high[2];
+        prefetch(rows[4] + x, 0);
+        prefetch(rows[5] + x, 0);
         unroll<2>([&](auto half) {
             U32 v[4];
             unroll<4>([&](auto k) { v[k] = load_lanes(rows[k], x + half * kLanes32, in.width); });
@@ -194,14 +204,18 @@ inline U32 filter_row(const Columns::Half& in, int x) {
 // Columns `begin` to `end` of the low-pass band, `width` wide. What is stored after `end` is nothing yet:
 // the next strip makes it.
 template <int Scale>
-inline void low_row(const Columns& in, int origin, int begin, int end, int width, std::int32_t* out) {
+inline void low_row(const Columns& in, int origin, int begin, int end, int width, std::int32_t* out,
+                    std::ptrdiff_t stride) {
     const auto filter = [&](int x) {
         const I32 sums = as<I32>(filter_row<Scale, kDwtLow>(in.low, x - origin));
         return Scale == 0 ? sums >> 16 : sums;
     };
     const int last = width - kLanes32;  // where the last whole register starts
     int x = begin;
-    for (; x < end && x <= last; x += kLanes32) store(out + x, filter(x));
+    for (; x < end && x <= last; x += kLanes32) {
+        __builtin_prefetch(out + stride + x, 1);
+        store(out + x, filter(x));
+    }
     if (x < end && last >= begin) store(out + last, filter(last));
     if (x < end && last < begin) {
         std::int32_t part[kLanes32];
