@@ -74,23 +74,30 @@ inline std::uint64_t sum_of(U64 v) {
     return sum;
 }
 
-// How cubes are shifted into their sums: squares by a constant, cubes by the band's width.
+// How cubes are shifted into their sums: squares by a constant, cubes by the band's width. Few sets shift 64 bits with
+// sign, so cubes are moved above zero with what rounds them, and `raised` is by how much each is too large then.
 struct CubeShift {
     Count count{0};
-    I64 add{};
+    U64 add{};
+    std::uint64_t raised = 0;
     CubeShift() = default;
-    CubeShift(int shift, std::int64_t rounding) : count(shift), add(splat<I64>(rounding)) {}
+    CubeShift(int shift, std::int64_t rounding)
+        : count(shift), add(splat<U64>(static_cast<std::uint64_t>(rounding) + kLowest)), raised(kLowest >> shift) {}
+
+  private:
+    static constexpr std::uint64_t kLowest = std::uint64_t{1} << 63;
 };
 
-// Sum over pairs of lanes of the rounded cubes of v >= 0. The square wraps in 32 bits, with sign.
+// Sum over pairs of lanes of the rounded cubes of v >= 0, each raised. The square wraps in 32 bits, with sign, so that
+// a cube lies within 2^62 of zero.
 template <int Square>
 inline U64 cubes(I32 v, const CubeShift& shift) {
     constexpr std::int64_t add = std::int64_t{1} << (Square - 1);
     const I32 odd = odd_down(v);
     const I32 even_square = as<I32>(as<U64>(mul_even(v, v) + add) >> Square);
     const I32 odd_square = as<I32>(as<U64>(mul_even(odd, odd) + add) >> Square);
-    return as<U64>(shift_right(mul_even(even_square, v) + shift.add, shift.count)) +
-           as<U64>(shift_right(mul_even(odd_square, odd) + shift.add, shift.count));
+    return shift_right(as<U64>(mul_even(even_square, v)) + shift.add, shift.count) +
+           shift_right(as<U64>(mul_even(odd_square, odd)) + shift.add, shift.count);
 }
 
 // ---- scale 0: two words in each 32-bit lane ---------------------------------------------------

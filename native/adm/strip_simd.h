@@ -230,13 +230,16 @@ inline void mask_row(const Job<Arithmetic>& job, const Strip& strip, int y, int 
         });
     }
     std::uint64_t* out = job.row_sums + y * kRowSums + 3 + 3 * kind;
+    const int all = (last + columns - 1) / columns * columns;  // coefficients of each band
     unroll<3>([&](auto b) {
+        int cubed = all;
         if constexpr (Gather) {
             store(scratch.standing[b] + standing[b], I32{});
-            for (int i = 0; i < standing[b]; i += kLanes32)
+            cubed = (standing[b] + kLanes32 - 1) / kLanes32 * kLanes32;
+            for (int i = 0; i < cubed; i += kLanes32)
                 total[b] += cubes<Arithmetic::template kSquare<b>>(load<I32>(scratch.standing[b] + i), job.cube[b]);
         }
-        out[b] += sum_of(total[b]);
+        out[b] += sum_of(total[b]) - static_cast<std::uint64_t>(cubed) * job.cube[b].raised;
     });
 }
 
