@@ -25,16 +25,21 @@ struct SampleSource {
     }
 };
 
+// The low-pass bands of the scale before.
 template <int Scale>
-struct LaneSource {
+struct LowSource {
+    using Sample = AdmLowSample<Scale - 1>;
     const AdmInput& in;
     int height;
 
-    const std::int32_t* row(int picture, int y, int k) const {
-        return (picture == 0 ? in.ref_low : in.dis_low) + tap_row(y, k, height) * in.low_stride;
+    const Sample* row(int picture, int y, int k) const {
+        const void* band = picture == 0 ? in.ref_low : in.dis_low;
+        return static_cast<const Sample*>(band) + tap_row(y, k, height) * in.low_stride;
     }
-    void filter(const std::int32_t* const* rows, const Reading& reading, bool both, const Columns& out) const {
-        filter_lanes<Scale>(rows, reading, both, out);
+    void filter(const Sample* const* rows, const Reading& reading, bool both, const Columns& out) const {
+        if constexpr (Scale > 1) return filter_lanes(rows, reading, both, out);
+        else if (both) return filter_samples<true>(rows, reading, WordFilter{}, out);
+        else return filter_samples<false>(rows, reading, WordFilter{}, out);
     }
 };
 
@@ -112,7 +117,7 @@ inline void run_strip(const Job<Arithmetic>& job, const Strip& strip, bool bands
         }
         // Not before both are filtered: what has just been stored can't be loaded at other offsets yet.
         for (int picture = 0; picture < 2; ++picture) {
-            std::int32_t* out = (picture == 0 ? low.ref : low.dis) + y * low.stride;
+            auto* out = static_cast<AdmLowSample<Arithmetic::kScale>*>(picture == 0 ? low.ref : low.dis) + y * low.stride;
             low_row<Arithmetic::kScale>(job.columns[picture], strip.in.origin, strip.low_begin, strip.low_end, p.width,
                                         out, low.stride);
         }
@@ -156,7 +161,7 @@ inline void scale(const AdmScale& s, const AdmInput& in, void* scratch, const Ad
         run<Fine>(s, SampleSource<T>{in, s.height, SampleFilter<T>(s.depth)}, scratch, low, out);
     };
     const auto coarse = [&]<int Scale>(std::integral_constant<int, Scale>) {
-        run<Coarse<Scale>>(s, LaneSource<Scale>{in, s.height}, scratch, low, out);
+        run<Coarse<Scale>>(s, LowSource<Scale>{in, s.height}, scratch, low, out);
     };
     switch (s.scale) {
         case 0: return in.ref.depth == 8 ? fine(std::uint8_t{}) : fine(std::uint16_t{});
