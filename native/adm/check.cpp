@@ -37,6 +37,17 @@ AdmScale scale_of(const Setting& s, int scale, int width, int height, int depth)
     return out;
 }
 
+// For each of two pictures four taps of two filters down, at every other row, and four bands of four taps across, at a
+// quarter of the places; above scale 0 twice, as values there take two words. Of the coefficients, a quarter of the
+// pixels, 64 % are summed: their direction takes 14 operations, sharing and cubing those of three bands 14 each, and
+// each masking 5 and 16 a band. At scale 0 they are words, but for squares and cubes, and above twice as wide.
+Least least(const AdmScale& s) {
+    const double samples = s.scale == 0 ? bytes_of(s.depth) : s.scale == 1 ? 2 : 4;
+    const double wide = s.scale == 0 ? 1 : 2, maskings = s.bands ? s.n_gains * (s.aim ? 2 : 1) : 0;
+    const double places = s.bands ? 0.64 / 4 * (14 + 3 * 14 + (5 + 3 * 16) * maskings) : 0;
+    return {2 * samples, 16 * wide, places * wide};
+}
+
 template <class Sample>
 void append_low(const void* low, std::ptrdiff_t stride, int width, int height, Integers& out) {
     for (int y = 0; y < height; ++y)
@@ -82,7 +93,7 @@ void walk(Session& session, AdmInput in, int first, int width, int height, int d
         const AdmLow low = scale == 0 ? low_in(word_grids) : low_in(grids);
         session.run("adm_scale", what, s.width, s.height, [&](const Kernels& t, Integers* out) {
             one_scale(session, *t.adm, s, in, low, out);
-        });
+        }, least(s));
 
         // The next scale always starts from the plain table's output.
         one_scale(session, *plain::kernels.adm, s, in, low, nullptr);
