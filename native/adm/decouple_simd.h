@@ -47,6 +47,8 @@ struct Gain {
     std::uint16_t times, most16;
     std::uint32_t most32;
 
+    bool one() const { return whole && times == 1; }
+
     void set(double gain) {
         value = gain;
         whole = gain >= 1 && gain <= 1024 && gain == static_cast<int>(gain);
@@ -124,7 +126,8 @@ inline U16 gained(U16 size, U16 most, const Gain& gain) {
 //
 // The share is floor(x - e + 1/2) with x = 2^15 along / size, where e < along / 2^15 is what rounding the
 // reciprocal down costs. So share * size > 2^15 along - (size / 2^15 + 1/2) size, which rounds to at
-// least `along` as long as the last term is at most 2^14; and it never rounds to more.
+// least `along` as long as the last term is at most 2^14; and for sizes below 2^15 it never rounds to more, because
+// share * size is at most 2^15 along + size / 2.
 inline void find_left(const U16* size, const U16* along, const I16* sign, U16* left) {
     for (int r = 0; r < 3; ++r) left[r] = vmin(along[r], size[r]);
     if (!any(as<I32>((size[0] | size[1] | size[2]) & 0xc000))) [[likely]] return;

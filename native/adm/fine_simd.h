@@ -17,6 +17,7 @@ struct Fine {
     using Lanes = I16;
     using Sizes = U16;
     static constexpr int kScale = 0;
+    static constexpr bool kLeftWithinAlong = true;
     static constexpr int kHalves = 2;
     static constexpr int kStrip = 256;  // columns whose rows stay in the nearest cache
     template <int B>

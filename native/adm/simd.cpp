@@ -122,7 +122,10 @@ inline void run_strip(const Job<Arithmetic>& job, const Strip& strip, bool bands
                                         out, low.stride);
         }
         if (!made) continue;
-        make_row(job, strip, y);
+        if (Arithmetic::kLeftWithinAlong && !job.directed)
+            make_row<false>(job, strip, y);
+        else
+            make_row<true>(job, strip, y);
         if (y > p.rows.begin) mask_rows(job, strip, y - 1);
     }
     if (bands && p.rows.end == p.height) mask_rows(job, strip, p.height - 1);
@@ -134,7 +137,11 @@ inline void run(const AdmScale& s, const Source& source, void* scratch, const Ad
     job.plan = adm_plan(s);
     job.n_gains = s.n_gains;
     job.aim = s.aim;
-    for (int g = 0; g < s.n_gains; ++g) job.gains[g].set(s.gains[g]);
+    job.directed = false;
+    for (int g = 0; g < s.n_gains; ++g) {
+        job.gains[g].set(s.gains[g]);
+        job.directed |= !Arithmetic::kLeftWithinAlong || !job.gains[g].one();
+    }
     job.factors.set(s.rfactor);
     for (int b = 0; b < 3; ++b) job.cube[b] = CubeShift(job.plan.shifts.cube[b], job.plan.cube_add[b]);
     Layout<Arithmetic>::cut(scratch, s.width, job);
