@@ -102,11 +102,13 @@ inline void filter_samples(const T* const* rows, const Reading& in, const Filter
     };
     const int last = in.width - kLanes16;  // where the last whole register starts
     int x = in.begin;
-    for (; x < in.end && x <= last; x += kLanes16) {
+    for (; x + kLanes16 < in.end && x + kLanes16 <= last; x += 2 * kLanes16) {
         prefetch(row[4] + x, 0);
         prefetch(row[5] + x, 0);
         filter(row, x, in.place(x));
+        filter(row, x + kLanes16, in.place(x + kLanes16));
     }
+    for (; x < in.end && x <= last; x += kLanes16) filter(row, x, in.place(x));
     if (x < in.end && last >= in.begin) filter(row, last, in.place(last));
     if (x < in.end && last < in.begin) {
         T part[4][kLanes16] = {};
