@@ -44,7 +44,7 @@ struct AdmLow {
 
 // Samples of the low-pass band of each scale. At scale 0 they fit a word: rows and columns are filtered by taps whose
 // magnitudes add up to 54822, so that samples within 2^15 of the middle of 16 bits come to at most
-// 2^15 * 54822^2 / 2^32 = 22932, and those of fewer bits, shifted by as many bits less, to no more.
+// 2^15 * 54822^2 / 2^32 = 22930, and those of fewer bits, shifted by as many bits less, to no more.
 template <int Scale>
 using AdmLowSample = std::conditional_t<Scale == 0, std::int16_t, std::int32_t>;
 
