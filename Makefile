@@ -14,7 +14,7 @@ SOURCES := pyproject.toml $(NATIVE) \
 
 LONGWIRE := runtime/pyproject.toml $(shell find runtime/src -type f -not -path '*/__pycache__/*')
 
-.PHONY: demo test test-cuda lint bench bench-mcp bench-runtime bench-embedded asan tsan check conformance soak wheels train-tiny check-tiny clean
+.PHONY: demo test test-cuda lint bench bench-mcp bench-runtime bench-embedded asan tsan check bench-kernels conformance soak wheels train-tiny check-tiny clean
 
 demo: $(INSTALLED)  ## make a clip, encode it badly, score it
 	$(BIN)/acuity demo
@@ -81,12 +81,18 @@ $(TSAN)/passed: $(TOOLS) $(NATIVE)
 	$(TSAN)/ring_check
 	touch $@
 
-check: $(TOOLS)  ## the same at full speed, then how long each kernel takes
-	$(BIN)/cmake -S . -B build/check -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja -DACUITY_PYTHON=OFF
-	$(BIN)/cmake --build build/check
+check: build/check/native_check  ## the same at full speed, then how long each kernel takes
 	build/check/native_check --rounds 10
 	build/check/native_check --bench
 	build/check/ring_check --bench
+
+bench-kernels: build/check/native_check  ## each kernel's time beside the least it can be; BENCH='--table avx2 --kernel adm_scale'
+	build/check/native_check --bench $(BENCH)
+
+build/check/native_check: $(TOOLS) $(NATIVE)
+	$(BIN)/cmake -S . -B build/check -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja -DACUITY_PYTHON=OFF
+	$(BIN)/cmake --build build/check
+	touch $@
 
 clean:
 	rm -rf build dist $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -96,10 +96,11 @@ void Adm::sum(const Plane& ref, const Plane& dis, const Memory& m, const double*
         scale.n_gains = n_gains;
         std::copy_n(gains, n_gains, scale.gains);
         const auto &ref_low = m.ref[s % 2], &dis_low = m.dis[s % 2];
-        kernels_.scale(scale, in, m.scratch, {ref_low.data, dis_low.data, ref_low.stride}, out[static_cast<std::size_t>(s)]);
+        const std::ptrdiff_t stride = s == 0 ? 2 * ref_low.stride : ref_low.stride;  // of words at scale 0
+        kernels_.scale(scale, in, m.scratch, {ref_low.data, dis_low.data, stride}, out[static_cast<std::size_t>(s)]);
         in.ref_low = ref_low.data;
         in.dis_low = dis_low.data;
-        in.low_stride = ref_low.stride;
+        in.low_stride = stride;
     }
 }
 

@@ -37,10 +37,22 @@ AdmScale scale_of(const Setting& s, int scale, int width, int height, int depth)
     return out;
 }
 
-void append_grid(const Grid<std::int32_t>& grid, int width, int height, Integers& out) {
+// For each of two pictures four taps of two filters down, at every other row, and four bands of four taps across, at a
+// quarter of the places; above scale 0 twice, as values there take two words. Of the coefficients, a quarter of the
+// pixels, 64 % are summed: their direction takes 14 operations, sharing and cubing those of three bands 14 each, and
+// each masking 5 and 16 a band. At scale 0 they are words, but for squares and cubes, and above twice as wide.
+Least least(const AdmScale& s) {
+    const double samples = s.scale == 0 ? bytes_of(s.depth) : s.scale == 1 ? 2 : 4;
+    const double wide = s.scale == 0 ? 1 : 2, maskings = s.bands ? s.n_gains * (s.aim ? 2 : 1) : 0;
+    const double places = s.bands ? 0.64 / 4 * (14 + 3 * 14 + (5 + 3 * 16) * maskings) : 0;
+    return {2 * samples, 16 * wide, places * wide};
+}
+
+template <class Sample>
+void append_low(const void* low, std::ptrdiff_t stride, int width, int height, Integers& out) {
     for (int y = 0; y < height; ++y)
         for (int x = 0; x < width; ++x)
-            out.push_back(static_cast<std::uint64_t>(std::int64_t{grid.data[y * grid.stride + x]}));
+            out.push_back(static_cast<std::uint64_t>(std::int64_t{static_cast<const Sample*>(low)[y * stride + x]}));
 }
 
 void one_scale(Session& session, const AdmKernels& kernels, const AdmScale& s, const AdmInput& in, const AdmLow& low,
@@ -58,14 +70,15 @@ void one_scale(Session& session, const AdmKernels& kernels, const AdmScale& s, c
     }
     const int width = (s.width + 1) / 2, height = (s.height + 1) / 2;
     if (s.scale == kScales - 1) return;  // the last low-pass band is not used
-    append_grid({low.ref, low.stride}, width, height, *out);
-    append_grid({low.dis, low.stride}, width, height, *out);
+    const auto append = s.scale == 0 ? append_low<AdmLowSample<0>> : append_low<AdmLowSample<1>>;
+    for (const void* band : {low.ref, low.dis}) append(band, low.stride, width, height, *out);
 }
 
 // Walks down the scales from `in`, the input of scale `first`.
 void walk(Session& session, AdmInput in, int first, int width, int height, int depth, const Setting& setting,
           bool skip_first, const std::string& pattern) {
     std::deque<OwnedGrid<std::int32_t>> grids;
+    std::deque<OwnedGrid<std::int16_t>> word_grids;
     for (int scale = first; scale < kScales; ++scale) {
         AdmScale s = scale_of(setting, scale, width, height, depth);
         s.bands = scale > first || !skip_first;
@@ -73,18 +86,20 @@ void walk(Session& session, AdmInput in, int first, int width, int height, int d
                                  setting.name + (s.bands ? ", " : ", low only, ") + pattern;
         width = (width + 1) / 2;
         height = (height + 1) / 2;
-        const Grid<std::int32_t> ref = grids.emplace_back(width, height).grid;
-        const Grid<std::int32_t> dis = grids.emplace_back(width, height).grid;
-        const AdmLow low = {ref.data, dis.data, ref.stride};
+        const auto low_in = [&](auto& of) -> AdmLow {
+            const auto ref = of.emplace_back(width, height).grid, dis = of.emplace_back(width, height).grid;
+            return {ref.data, dis.data, ref.stride};
+        };
+        const AdmLow low = scale == 0 ? low_in(word_grids) : low_in(grids);
         session.run("adm_scale", what, s.width, s.height, [&](const Kernels& t, Integers* out) {
             one_scale(session, *t.adm, s, in, low, out);
-        });
+        }, least(s));
 
         // The next scale always starts from the plain table's output.
         one_scale(session, *plain::kernels.adm, s, in, low, nullptr);
-        in.ref_low = ref.data;
-        in.dis_low = dis.data;
-        in.low_stride = ref.stride;
+        in.ref_low = low.ref;
+        in.dis_low = low.dis;
+        in.low_stride = low.stride;
     }
 }
 
@@ -96,13 +111,13 @@ void walk_pair(Session& session, const Pair& pair, const Setting& setting, bool 
 
 // Scale 1 fed with coefficients as large as scale 0 can make them, in every combination of signs.
 void walk_extreme_bands(Session& session, const Size& size, const Setting& setting) {
-    constexpr std::int32_t kLargest = 23000;
-    OwnedGrid<std::int32_t> ref(size.width, size.height), dis(size.width, size.height);
+    constexpr std::int16_t kLargest = 23000;
+    OwnedGrid<std::int16_t> ref(size.width, size.height), dis(size.width, size.height);
     for (int y = 0; y < size.height; ++y) {
         for (int x = 0; x < size.width; ++x) {
             const auto at = y * ref.grid.stride + x;
-            ref.grid.data[at] = session.random() & 1 ? kLargest : -kLargest;
-            dis.grid.data[at] = session.random() & 1 ? kLargest : -kLargest;
+            ref.grid.data[at] = session.random() & 1 ? kLargest : std::int16_t{-kLargest};
+            dis.grid.data[at] = session.random() & 1 ? kLargest : std::int16_t{-kLargest};
         }
     }
     walk(session, {{}, {}, ref.grid.data, dis.grid.data, ref.grid.stride}, 1, size.width, size.height, 8, setting,

@@ -13,6 +13,7 @@ struct Coarse {
     using Lanes = I32;
     using Sizes = U32;
     static constexpr int kScale = Scale;
+    static constexpr bool kLeftWithinAlong = false;  // shares are rounded to 15 bits, and coefficients have more
     static constexpr int kHalves = 1;
     static constexpr int kStrip = 192;
     template <int>

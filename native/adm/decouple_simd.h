@@ -47,6 +47,8 @@ struct Gain {
     std::uint16_t times, most16;
     std::uint32_t most32;
 
+    bool one() const { return whole && times == 1; }
+
     void set(double gain) {
         value = gain;
         whole = gain >= 1 && gain <= 1024 && gain == static_cast<int>(gain);
@@ -74,23 +76,30 @@ inline std::uint64_t sum_of(U64 v) {
     return sum;
 }
 
-// How cubes are shifted into their sums: squares by a constant, cubes by the band's width.
+// How cubes are shifted into their sums: squares by a constant, cubes by the band's width. Few sets shift 64 bits with
+// sign, so cubes are moved above zero with what rounds them, and `raised` is by how much each is too large then.
 struct CubeShift {
     Count count{0};
-    I64 add{};
+    U64 add{};
+    std::uint64_t raised = 0;
     CubeShift() = default;
-    CubeShift(int shift, std::int64_t rounding) : count(shift), add(splat<I64>(rounding)) {}
+    CubeShift(int shift, std::int64_t rounding)
+        : count(shift), add(splat<U64>(static_cast<std::uint64_t>(rounding) + kLowest)), raised(kLowest >> shift) {}
+
+  private:
+    static constexpr std::uint64_t kLowest = std::uint64_t{1} << 63;
 };
 
-// Sum over pairs of lanes of the rounded cubes of v >= 0. The square wraps in 32 bits, with sign.
+// Sum over pairs of lanes of the rounded cubes of v >= 0, each raised. The square wraps in 32 bits, with sign, so that
+// a cube lies within 2^62 of zero.
 template <int Square>
 inline U64 cubes(I32 v, const CubeShift& shift) {
     constexpr std::int64_t add = std::int64_t{1} << (Square - 1);
     const I32 odd = odd_down(v);
     const I32 even_square = as<I32>(as<U64>(mul_even(v, v) + add) >> Square);
     const I32 odd_square = as<I32>(as<U64>(mul_even(odd, odd) + add) >> Square);
-    return as<U64>(shift_right(mul_even(even_square, v) + shift.add, shift.count)) +
-           as<U64>(shift_right(mul_even(odd_square, odd) + shift.add, shift.count));
+    return shift_right(as<U64>(mul_even(even_square, v)) + shift.add, shift.count) +
+           shift_right(as<U64>(mul_even(odd_square, odd)) + shift.add, shift.count);
 }
 
 // ---- scale 0: two words in each 32-bit lane ---------------------------------------------------
@@ -117,7 +126,8 @@ inline U16 gained(U16 size, U16 most, const Gain& gain) {
 //
 // The share is floor(x - e + 1/2) with x = 2^15 along / size, where e < along / 2^15 is what rounding the
 // reciprocal down costs. So share * size > 2^15 along - (size / 2^15 + 1/2) size, which rounds to at
-// least `along` as long as the last term is at most 2^14; and it never rounds to more.
+// least `along` as long as the last term is at most 2^14; and for sizes below 2^15 it never rounds to more, because
+// share * size is at most 2^15 along + size / 2.
 inline void find_left(const U16* size, const U16* along, const I16* sign, U16* left) {
     for (int r = 0; r < 3; ++r) left[r] = vmin(along[r], size[r]);
     if (!any(as<I32>((size[0] | size[1] | size[2]) & 0xc000))) [[likely]] return;

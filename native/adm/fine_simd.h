@@ -17,20 +17,20 @@ struct Fine {
     using Lanes = I16;
     using Sizes = U16;
     static constexpr int kScale = 0;
+    static constexpr bool kLeftWithinAlong = true;
     static constexpr int kHalves = 2;
     static constexpr int kStrip = 256;  // columns whose rows stay in the nearest cache
     template <int B>
     static constexpr int kSquare = B < 2 ? 29 : 30;  // bits off the squares
 
-    // A factor as taps of the signed multiplier, for first or second words: two reach 65534.
+    // A factor of up to 65535 as taps of the signed multiplier, for first or second words: one whose products are added,
+    // and one whose products are taken away, which reaches further.
     struct Taps {
-        I16 at[3];
+        I16 added, taken;
         void set(std::uint32_t factor, int word) {
-            for (I16& tap : at) {
-                const std::uint32_t part = factor < 32767 ? factor : 32767;
-                tap = as<I16>(splat<U32>(part << 16 * word));
-                factor -= part;
-            }
+            const std::uint32_t part = factor < 32767 ? factor : 32767;
+            added = as<I16>(splat<U32>(part << 16 * word));
+            taken = as<I16>(splat<U32>(((part - factor) & 0xffff) << 16 * word));
         }
     };
 
@@ -41,7 +41,6 @@ struct Fine {
         I16 straight, diagonal;
         U16 straight_carry, diagonal_carry;
         Taps taps[3][2];  // by band and half
-        bool third;
         U16 most = splat<U16>(32767);
         I16 thirtieth = splat<I16>(2184), fifteenth = splat<I16>(4368);  // less 1 and 2, in 1/32768
         I16 both = splat<I16>(1), one[2] = {as<I16>(splat<U32>(1)), as<I16>(splat<U32>(0x10000))};
@@ -57,7 +56,6 @@ struct Fine {
                 taps[1][half].set(f[1], 1);
                 taps[2][half].set(f[2], half);
             }
-            third = f[0] > 65534 || f[1] > 65534 || f[2] > 65534;
         }
     };
 
@@ -148,8 +146,7 @@ struct Fine {
     static I32 excess(const I16* signals, int half, U32 minus_mask, const Factors& f) {
         const I16 signal = signals[B < 2 ? half : 2];
         const Taps& taps = f.taps[B][half];
-        U32 sum = dot2(dot2(minus_mask << (B < 2 ? 10 : 12), signal, taps.at[0]), signal, taps.at[1]);
-        if (f.third) sum = dot2(sum, signal, taps.at[2]);
+        const U32 sum = dot2(minus_mask << (B < 2 ? 10 : 12), signal, taps.added) - dot2(U32{}, signal, taps.taken);
         return vmax(as<I32>(sum), I32{});
     }
 };

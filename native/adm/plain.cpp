@@ -52,9 +52,9 @@ int wavelet_index(int i, int k, int n) {
 }
 
 // `sample(row, column)` reads the input; `column_low` and `column_high` hold a row each.
-template <class Sample>
-void wavelet(const AdmScale& s, Sample sample, std::int32_t* column_low, std::int32_t* column_high,
-             std::int32_t* low, std::ptrdiff_t low_stride, const Bands* bands) {
+template <class Sample, class Low>
+void wavelet(const AdmScale& s, Sample sample, std::int32_t* column_low, std::int32_t* column_high, Low* low,
+             std::ptrdiff_t low_stride, const Bands* bands) {
     const int width = (s.width + 1) / 2, height = (s.height + 1) / 2;
     const WaveletRounding r = wavelet_rounding(s.scale, s.depth);
     for (int y = 0; y < height; ++y) {
@@ -77,7 +77,7 @@ void wavelet(const AdmScale& s, Sample sample, std::int32_t* column_low, std::in
                 h += std::int64_t{kDwtLow[k]} * column_high[i];
                 d += std::int64_t{kDwtHigh[k]} * column_high[i];
             }
-            low[y * low_stride + x] = wrap32((a + r.row_add) >> r.row_shift);
+            low[y * low_stride + x] = static_cast<Low>((a + r.row_add) >> r.row_shift);
             if (bands == nullptr) continue;
             bands->at[0][y * width + x] = wrap32((h + r.row_add) >> r.row_shift);
             bands->at[1][y * width + x] = wrap32((v + r.row_add) >> r.row_shift);
@@ -269,14 +269,20 @@ void scale(const AdmScale& s, const AdmInput& in, void* scratch, const AdmLow& l
     Bands bands[6];
     for (int i = 0; i < kPlanes; ++i) bands[i / 3].at[i % 3] = column_high + s.width + i * plane;
 
-    const auto transform = [&](const Plane& video, const std::int32_t* from, std::int32_t* to, const Bands* into) {
+    const auto low_of = [&]<class Low>(const Low* from) {
+        return [&in, from](int y, int x) { return std::int64_t{from[y * in.low_stride + x]}; };
+    };
+    const auto transform = [&](const Plane& video, const void* from, void* to, const Bands* into) {
+        const auto run = [&]<class Low>(auto sample, Low* out_low) {
+            wavelet(s, sample, column_low, column_high, out_low, low.stride, into);
+        };
         const bool bytes = video.depth == 8;
         if (s.scale == 0)
-            wavelet(s, [&](int y, int x) { return std::int64_t{Row(video, y, bytes)[x]}; }, column_low, column_high,
-                    to, low.stride, into);
+            run([&](int y, int x) { return std::int64_t{Row(video, y, bytes)[x]}; }, static_cast<AdmLowSample<0>*>(to));
+        else if (s.scale == 1)
+            run(low_of(static_cast<const AdmLowSample<0>*>(from)), static_cast<AdmLowSample<1>*>(to));
         else
-            wavelet(s, [&](int y, int x) { return std::int64_t{from[y * in.low_stride + x]}; }, column_low,
-                    column_high, to, low.stride, into);
+            run(low_of(static_cast<const AdmLowSample<1>*>(from)), static_cast<AdmLowSample<2>*>(to));
     };
     transform(in.ref, in.ref_low, low.ref, s.bands ? &bands[0] : nullptr);
     transform(in.dis, in.dis_low, low.dis, s.bands ? &bands[1] : nullptr);

@@ -25,16 +25,21 @@ struct SampleSource {
     }
 };
 
+// The low-pass bands of the scale before.
 template <int Scale>
-struct LaneSource {
+struct LowSource {
+    using Sample = AdmLowSample<Scale - 1>;
     const AdmInput& in;
     int height;
 
-    const std::int32_t* row(int picture, int y, int k) const {
-        return (picture == 0 ? in.ref_low : in.dis_low) + tap_row(y, k, height) * in.low_stride;
+    const Sample* row(int picture, int y, int k) const {
+        const void* band = picture == 0 ? in.ref_low : in.dis_low;
+        return static_cast<const Sample*>(band) + tap_row(y, k, height) * in.low_stride;
     }
-    void filter(const std::int32_t* const* rows, const Reading& reading, bool both, const Columns& out) const {
-        filter_lanes<Scale>(rows, reading, both, out);
+    void filter(const Sample* const* rows, const Reading& reading, bool both, const Columns& out) const {
+        if constexpr (Scale > 1) return filter_lanes(rows, reading, both, out);
+        else if (both) return filter_samples<true>(rows, reading, WordFilter{}, out);
+        else return filter_samples<false>(rows, reading, WordFilter{}, out);
     }
 };
 
@@ -105,18 +110,22 @@ inline void run_strip(const Job<Arithmetic>& job, const Strip& strip, bool bands
     for (int y = 0; y < p.height; ++y) {
         const bool made = bands && y >= p.rows.begin - 1 && y <= p.rows.end;
         for (int picture = 0; picture < 2; ++picture) {
-            decltype(source.row(0, 0, 0)) rows[4];
+            decltype(source.row(0, 0, 0)) rows[kTapRows];
             for (int k = 0; k < 4; ++k) rows[k] = source.row(picture, y, k);
+            for (int k = 4; k < kTapRows; ++k) rows[k] = source.row(picture, y + 1 < p.height ? y + 1 : y, k - 2);
             source.filter(rows, strip.in, made, job.columns[picture]);
         }
         // Not before both are filtered: what has just been stored can't be loaded at other offsets yet.
         for (int picture = 0; picture < 2; ++picture) {
-            std::int32_t* out = (picture == 0 ? low.ref : low.dis) + y * low.stride;
+            auto* out = static_cast<AdmLowSample<Arithmetic::kScale>*>(picture == 0 ? low.ref : low.dis) + y * low.stride;
             low_row<Arithmetic::kScale>(job.columns[picture], strip.in.origin, strip.low_begin, strip.low_end, p.width,
-                                        out);
+                                        out, low.stride);
         }
         if (!made) continue;
-        make_row(job, strip, y);
+        if (Arithmetic::kLeftWithinAlong && !job.directed)
+            make_row<false>(job, strip, y);
+        else
+            make_row<true>(job, strip, y);
         if (y > p.rows.begin) mask_rows(job, strip, y - 1);
     }
     if (bands && p.rows.end == p.height) mask_rows(job, strip, p.height - 1);
@@ -128,7 +137,11 @@ inline void run(const AdmScale& s, const Source& source, void* scratch, const Ad
     job.plan = adm_plan(s);
     job.n_gains = s.n_gains;
     job.aim = s.aim;
-    for (int g = 0; g < s.n_gains; ++g) job.gains[g].set(s.gains[g]);
+    job.directed = false;
+    for (int g = 0; g < s.n_gains; ++g) {
+        job.gains[g].set(s.gains[g]);
+        job.directed |= !Arithmetic::kLeftWithinAlong || !job.gains[g].one();
+    }
     job.factors.set(s.rfactor);
     for (int b = 0; b < 3; ++b) job.cube[b] = CubeShift(job.plan.shifts.cube[b], job.plan.cube_add[b]);
     Layout<Arithmetic>::cut(scratch, s.width, job);
@@ -155,7 +168,7 @@ inline void scale(const AdmScale& s, const AdmInput& in, void* scratch, const Ad
         run<Fine>(s, SampleSource<T>{in, s.height, SampleFilter<T>(s.depth)}, scratch, low, out);
     };
     const auto coarse = [&]<int Scale>(std::integral_constant<int, Scale>) {
-        run<Coarse<Scale>>(s, LaneSource<Scale>{in, s.height}, scratch, low, out);
+        run<Coarse<Scale>>(s, LowSource<Scale>{in, s.height}, scratch, low, out);
     };
     switch (s.scale) {
         case 0: return in.ref.depth == 8 ? fine(std::uint8_t{}) : fine(std::uint16_t{});

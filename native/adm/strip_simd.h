@@ -68,7 +68,7 @@ inline Strip next_strip(const AdmPlan& p, const Strip& s, int input_width, bool 
 // ---- decoupling -------------------------------------------------------------------------------
 
 // A block of columns, decoupled.
-template <class Arithmetic>
+template <class Arithmetic, bool Directed>
 struct Block {
     using Lanes = typename Arithmetic::Lanes;
     using Sizes = typename Arithmetic::Sizes;
@@ -86,7 +86,7 @@ struct Block {
             along[r] = as<Sizes>(vmax(flip(dis[r], sign[r]), Lanes{}));
         }
         find_left(size, along, sign, left);
-        Arithmetic::find_parallel(ref, dis, cos_squared, parallel);
+        if constexpr (Directed) Arithmetic::find_parallel(ref, dis, cos_squared, parallel);
     }
 };
 
@@ -99,11 +99,14 @@ struct Parts {
 
     Lanes restored[3], additive[3], restored_signals[3], additive_signals[3];
 
-    template <bool Whole>
-    void split(const Block<Arithmetic>& block, const Gain& gain, const typename Arithmetic::Factors& factors) {
+    template <bool Whole, bool Directed>
+    void split(const Block<Arithmetic, Directed>& block, const Gain& gain,
+               const typename Arithmetic::Factors& factors) {
         Sizes kept[3], added[3];
         for (int r = 0; r < 3; ++r) {
-            kept[r] = select(block.parallel[r], gained<Whole>(block.left[r], block.along[r], gain), block.left[r]);
+            kept[r] = block.left[r];
+            if constexpr (Directed)
+                kept[r] = select(block.parallel[r], gained<Whole>(kept[r], block.along[r], gain), kept[r]);
             restored[r] = flip(as<Lanes>(kept[r]), block.sign[r]);
             additive[r] = block.dis[r] - restored[r];
             added[r] = Arithmetic::size_of(additive[r]);
@@ -114,7 +117,7 @@ struct Parts {
 };
 
 template <class Arithmetic>
-[[gnu::noinline]] inline void split_fractional(const Block<Arithmetic>& block, const Gain& gain,
+[[gnu::noinline]] inline void split_fractional(const Block<Arithmetic, true>& block, const Gain& gain,
                                                const typename Arithmetic::Factors& factors, Parts<Arithmetic>& out) {
     out.template split<false>(block, gain, factors);
 }
@@ -128,6 +131,7 @@ struct Job {
     std::uint64_t* row_sums;  // kRowSums for each row of the bands
     int n_gains;
     bool aim;
+    bool directed;            // whether the directions of gradients count: a limit of 1 leaves all as it is
     Gain gains[kMaxGains];
     typename Arithmetic::Factors factors;
     CubeShift cube[3];
@@ -144,7 +148,7 @@ inline void keep(Scratch<Arithmetic>& scratch, int y, int kind, int x, const typ
 }
 
 // Makes a row of bands and keeps what masking needs of it.
-template <class Arithmetic>
+template <bool Directed, class Arithmetic>
 inline void make_row(const Job<Arithmetic>& job, const Strip& strip, int y) {
     constexpr int columns = Scratch<Arithmetic>::kColumns;
     const AdmPlan& plan = job.plan;
@@ -154,12 +158,12 @@ inline void make_row(const Job<Arithmetic>& job, const Strip& strip, int y) {
     const int n = strip.end - strip.begin, first = strip.first - strip.begin, last = strip.last - strip.begin;
     U64 sums[3] = {};
     for (int x = 0; x < n; x += columns) {
-        Block<Arithmetic> block(ref, dis, strip.begin - strip.in.origin + x, plan.cos_squared);
+        Block<Arithmetic, Directed> block(ref, dis, strip.begin - strip.in.origin + x, plan.cos_squared);
         for (int g = 0; g < job.n_gains; ++g) {
             Parts<Arithmetic> parts;
-            if (job.gains[g].whole) [[likely]]
+            if (!Directed || job.gains[g].whole) [[likely]]
                 parts.template split<true>(block, job.gains[g], job.factors);
-            else
+            else if constexpr (Directed)
                 split_fractional(block, job.gains[g], job.factors, parts);
             keep(scratch, y, 2 * g, x, parts.restored_signals, parts.additive, parts.additive_signals, job.factors);
             if (!job.aim) continue;
@@ -230,13 +234,16 @@ inline void mask_row(const Job<Arithmetic>& job, const Strip& strip, int y, int 
         });
     }
     std::uint64_t* out = job.row_sums + y * kRowSums + 3 + 3 * kind;
+    const int all = (last + columns - 1) / columns * columns;  // coefficients of each band
     unroll<3>([&](auto b) {
+        int cubed = all;
         if constexpr (Gather) {
             store(scratch.standing[b] + standing[b], I32{});
-            for (int i = 0; i < standing[b]; i += kLanes32)
+            cubed = (standing[b] + kLanes32 - 1) / kLanes32 * kLanes32;
+            for (int i = 0; i < cubed; i += kLanes32)
                 total[b] += cubes<Arithmetic::template kSquare<b>>(load<I32>(scratch.standing[b] + i), job.cube[b]);
         }
-        out[b] += sum_of(total[b]);
+        out[b] += sum_of(total[b]) - static_cast<std::uint64_t>(cubed) * job.cube[b].raised;
     });
 }
 

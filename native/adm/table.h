@@ -1,6 +1,8 @@
 // ADM: one scale of a picture pair, from wavelet to sums.
 #pragma once
 
+#include <type_traits>
+
 #include "core/kernels.h"
 
 namespace acuity {
@@ -28,17 +30,23 @@ struct AdmSums {
 // Input of a scale: at scale 0 the video planes, above it the low-pass bands of the scale before.
 struct AdmInput {
     Plane ref, dis;  // scale 0
-    const std::int32_t* ref_low;  // scales 1..3
-    const std::int32_t* dis_low;
-    std::ptrdiff_t low_stride;    // in samples
+    const void* ref_low;  // scales 1..3
+    const void* dis_low;
+    std::ptrdiff_t low_stride;  // in samples
 };
 
 // Where a scale leaves its low-pass bands, (height+1)/2 rows of (width+1)/2 samples.
 struct AdmLow {
-    std::int32_t* ref;
-    std::int32_t* dis;
+    void* ref;
+    void* dis;
     std::ptrdiff_t stride;  // in samples
 };
+
+// Samples of the low-pass band of each scale. At scale 0 they fit a word: rows and columns are filtered by taps whose
+// magnitudes add up to 54822, so that samples within 2^15 of the middle of 16 bits come to at most
+// 2^15 * 54822^2 / 2^32 = 22930, and those of fewer bits, shifted by as many bits less, to no more.
+template <int Scale>
+using AdmLowSample = std::conditional_t<Scale == 0, std::int16_t, std::int32_t>;
 
 struct AdmKernels {
     // Bytes of scratch memory for pictures up to this size.

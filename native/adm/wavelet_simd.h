@@ -33,6 +33,10 @@ constexpr std::uint32_t half_sum() {
     return static_cast<std::uint32_t>((Taps[0] + Taps[1] + Taps[2] + Taps[3]) / 2);
 }
 
+// Rows that filters are given: those of four taps, then the two that the next row of bands is the first to read. These
+// are fetched meanwhile: strips are too narrow for the machine to see by itself which lines come next.
+constexpr int kTapRows = 6;
+
 // Tap k of row y of the bands: rows are reflected before the first, repeated backwards after the last.
 inline int tap_row(int y, int k, int height) {
     const int at = 2 * y - 1 + k;
@@ -72,7 +76,7 @@ struct SampleFilter {
 
     // kLanes16 columns of four rows.
     template <bool Both>
-    void filter(const T* const* rows, int x, std::int16_t* low, std::int16_t* high) const {
+    void filter(const T* const* rows, int x, const Columns& out, int at) const {
         I16 s[4];
         for (int k = 0; k < 4; ++k) {
             if constexpr (sizeof(T) == 1) {
@@ -81,21 +85,29 @@ struct SampleFilter {
                 s[k] = as<I16>(load<U16>(rows[k] + x) ^ kCentre);
             }
         }
-        store(low, column_words<kDwtLow>(s, low_add, shift));
-        if constexpr (Both) store(high, column_words<kDwtHigh>(s, high_add, shift));
+        store(out.low.upper + at, column_words<kDwtLow>(s, low_add, shift));
+        if constexpr (Both) store(out.high.upper + at, column_words<kDwtHigh>(s, high_add, shift));
     }
+
+    static void repeat(const Columns::Half& row, const Reading& in) { repeat_edges(row.upper, in); }
 };
 
-template <bool Both, class T>
-inline void filter_samples(const T* const* rows, const Reading& in, const SampleFilter<T>& samples,
-                           const Columns& out) {
-    const SampleFilter<T> f = samples;
-    const T* const row[4] = {rows[0], rows[1], rows[2], rows[3]};
+template <bool Both, class T, class Filter>
+inline void filter_samples(const T* const* rows, const Reading& in, const Filter& samples, const Columns& columns) {
+    const Filter f = samples;
+    const Columns out = columns;
+    const T* const row[kTapRows] = {rows[0], rows[1], rows[2], rows[3], rows[4], rows[5]};
     const auto filter = [&](const T* const* from, int x, int at) {
-        f.template filter<Both>(from, x, out.low.upper + at, out.high.upper + at);
+        f.template filter<Both>(from, x, out, at);
     };
     const int last = in.width - kLanes16;  // where the last whole register starts
     int x = in.begin;
+    for (; x + kLanes16 < in.end && x + kLanes16 <= last; x += 2 * kLanes16) {
+        prefetch(row[4] + x, 0);
+        prefetch(row[5] + x, 0);
+        filter(row, x, in.place(x));
+        filter(row, x + kLanes16, in.place(x + kLanes16));
+    }
     for (; x < in.end && x <= last; x += kLanes16) filter(row, x, in.place(x));
     if (x < in.end && last >= in.begin) filter(row, last, in.place(last));
     if (x < in.end && last < in.begin) {
@@ -104,11 +116,38 @@ inline void filter_samples(const T* const* rows, const Reading& in, const Sample
         const T* const parts[4] = {part[0], part[1], part[2], part[3]};
         filter(parts, 0, in.place(x));
     }
-    repeat_edges(out.low.upper, in);
-    if constexpr (Both) repeat_edges(out.high.upper, in);
+    Filter::repeat(out.low, in);
+    if constexpr (Both) Filter::repeat(out.high, in);
 }
 
-// ---- scales 1 to 3 ----------------------------------------------------------------------------
+// ---- scale 1 ----------------------------------------------------------------------------------
+
+// Filtered columns of words, which are not rounded, as two words.
+struct WordFilter {
+    template <const auto& Taps>
+    static void store_columns(const I16* s, const Columns::Half& out, int at) {
+        Wide sum{};
+        add_pair<Taps[0], Taps[1]>(sum, SignedPair(s[0], s[1]));
+        add_pair<Taps[2], Taps[3]>(sum, SignedPair(s[2], s[3]));
+        store(out.upper + at, narrow_signed(as<I32>(sum.a) >> 16, as<I32>(sum.b) >> 16));
+        store(out.lower + at, as<I16>(narrow(sum.a & 0xffffu, sum.b & 0xffffu)) ^ splat<I16>(-32768));
+    }
+
+    template <bool Both>
+    void filter(const std::int16_t* const* rows, int x, const Columns& out, int at) const {
+        I16 s[4];
+        for (int k = 0; k < 4; ++k) s[k] = load<I16>(rows[k] + x);
+        store_columns<kDwtLow>(s, out.low, at);
+        if constexpr (Both) store_columns<kDwtHigh>(s, out.high, at);
+    }
+
+    static void repeat(const Columns::Half& row, const Reading& in) {
+        repeat_edges(row.upper, in);
+        repeat_edges(row.lower, in);
+    }
+};
+
+// ---- scales 2 and 3 ---------------------------------------------------------------------------
 
 inline I16 lower_pair(U32 a, U32 b) { return as<I16>((a & 0xffffu) | (b << 16)); }
 inline I16 upper_pair(U32 a, U32 b) { return as<I16>((a >> 16) | (b & 0xffff0000u)); }
@@ -120,19 +159,14 @@ inline U32 load_lanes(const std::int32_t* row, int x, int end) {
     return load<U32>(part);
 }
 
-// Four rows' taps of 32-bit lanes as pairs of words. Scale 1 is fed with the low-pass band of scale 0,
-// which fits a word; its filtered columns are not rounded.
-template <int Scale>
+// Four rows' taps of 32-bit lanes as pairs of words.
 struct TapLanes {
     I16 lower[2], upper[2];
 
     explicit TapLanes(const U32* v) {
         for (int i = 0; i < 2; ++i) {
-            lower[i] = lower_pair(v[2 * i], v[2 * i + 1]);
-            if constexpr (Scale > 1) {
-                lower[i] ^= splat<I16>(-32768);
-                upper[i] = upper_pair(v[2 * i], v[2 * i + 1]);
-            }
+            lower[i] = lower_pair(v[2 * i], v[2 * i + 1]) ^ splat<I16>(-32768);
+            upper[i] = upper_pair(v[2 * i], v[2 * i + 1]);
         }
     }
 
@@ -142,11 +176,7 @@ struct TapLanes {
             return dot2(dot2(splat<U32>(add), pairs[0], tap_pair<Taps[0], Taps[1]>()), pairs[1],
                         tap_pair<Taps[2], Taps[3]>());
         };
-        if constexpr (Scale == 1) {
-            return dot(0, lower);
-        } else {
-            return dot(half_sum<Taps>(), upper) + as<U32>(as<I32>(dot(32768, lower)) >> 16);
-        }
+        return dot(half_sum<Taps>(), upper) + as<U32>(as<I32>(dot(32768, lower)) >> 16);
     }
 };
 
@@ -155,16 +185,17 @@ inline void store_words(const Columns::Half& out, int at, U32 a, U32 b) {
     store(out.lower + at, lower_words(a, b) ^ splat<I16>(-32768));
 }
 
-template <int Scale>
 inline void filter_lanes(const std::int32_t* const* rows, const Reading& in, bool both, const Columns& out) {
     for (int x = in.begin, at = in.place(in.begin); x < in.end; x += kLanes16, at += kLanes16) {
         U32 low[2], high[2];
+        prefetch(rows[4] + x, 0);
+        prefetch(rows[5] + x, 0);
         unroll<2>([&](auto half) {
             U32 v[4];
             unroll<4>([&](auto k) { v[k] = load_lanes(rows[k], x + half * kLanes32, in.width); });
-            const TapLanes<Scale> taps(v);
-            low[half] = taps.template filter<kDwtLow>();
-            high[half] = taps.template filter<kDwtHigh>();
+            const TapLanes taps(v);
+            low[half] = taps.filter<kDwtLow>();
+            high[half] = taps.filter<kDwtHigh>();
         });
         store_words(out.low, at, low[0], low[1]);
         if (both) store_words(out.high, at, high[0], high[1]);
@@ -194,17 +225,23 @@ inline U32 filter_row(const Columns::Half& in, int x) {
 // Columns `begin` to `end` of the low-pass band, `width` wide. What is stored after `end` is nothing yet:
 // the next strip makes it.
 template <int Scale>
-inline void low_row(const Columns& in, int origin, int begin, int end, int width, std::int32_t* out) {
+inline void low_row(const Columns& in, int origin, int begin, int end, int width, AdmLowSample<Scale>* out,
+                    std::ptrdiff_t stride) {
+    constexpr int lanes = kBytes / sizeof *out;
     const auto filter = [&](int x) {
-        const I32 sums = as<I32>(filter_row<Scale, kDwtLow>(in.low, x - origin));
-        return Scale == 0 ? sums >> 16 : sums;
+        const U32 sums = filter_row<Scale, kDwtLow>(in.low, x - origin);
+        if constexpr (Scale > 0) return sums;
+        else return upper_words(sums, filter_row<Scale, kDwtLow>(in.low, x - origin + kLanes32));
     };
-    const int last = width - kLanes32;  // where the last whole register starts
+    const int last = width - lanes;  // where the last whole register starts
     int x = begin;
-    for (; x < end && x <= last; x += kLanes32) store(out + x, filter(x));
+    for (; x < end && x <= last; x += lanes) {
+        __builtin_prefetch(out + stride + x, 1);
+        store(out + x, filter(x));
+    }
     if (x < end && last >= begin) store(out + last, filter(last));
     if (x < end && last < begin) {
-        std::int32_t part[kLanes32];
+        AdmLowSample<Scale> part[lanes];
         store(part, filter(x));
         std::memcpy(out + x, part, (end - x) * sizeof part[0]);
     }

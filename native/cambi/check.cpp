@@ -60,6 +60,15 @@ const CambiKernels& plain() {
     return *acuity::plain::kernels.cambi;
 }
 
+// Words that are averaged (4), compared (3), added up in columns (2, bytes) and in rows (7, bytes), and marked (2). What
+// contrasts take depends on the picture.
+Least flatten_least(const Plane& in, bool smooth) {
+    return {1.0 * bytes_of(in.depth), 0, (smooth ? 4 : 0) + 3 + 9 / 2.0 + 2};
+}
+
+// The most frequent of three words, across and down: two minima, three comparisons and two choices each.
+constexpr Least kFilterLeast = {2, 0, 2 * 7};
+
 struct Variant {
     bool smooth, halve;
     int flat, steps, limit, radius;
@@ -136,7 +145,7 @@ void check_picture(Session& session, const Samples& samples, const std::string& 
         if (out != nullptr) std::memset(memory.block(), 0xA5, memory.size());
         t.cambi->flatten(source, memory.block(), work.plane());
         work.list(static_cast<int>(work.plane().stride), h, out);
-    });
+    }, flatten_least(in, v.smooth));
     plain().flatten(source, memory.block(), marked.plane());
     const auto filter = [&](int step) {
         const int columns_left = (w + step - 1) / step, rows_left = (h + step - 1) / step;
@@ -149,7 +158,7 @@ void check_picture(Session& session, const Samples& samples, const std::string& 
             if (out == nullptr) return;
             for (const std::int64_t n : {survey.samples, std::int64_t{survey.lowest}, std::int64_t{survey.highest}})
                 out->push_back(static_cast<std::uint64_t>(n));
-        });
+        }, kFilterLeast);
         CambiScale scale{work.plane(), columns_left, rows_left, v.radius, levels, {}};
         work.copy(marked);
         plain().filter(work.plane(), columns_left, rows_left, step, levels, memory.block(), scale.survey);

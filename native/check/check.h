@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "check/counters.h"
 #include "core/dispatch.h"
 #include "core/workspace.h"
 
@@ -28,12 +29,20 @@ struct Options {
     int rounds = 1;  // of random sizes
 };
 
+// The least that a call must do for each pixel of the size that it is timed at: bytes that it must read, and the plain
+// arithmetic, without loads, packing and edges. Products and other operations are counted in lanes of 16 bits: one of
+// 32 bits is two, and one of 64 bits four.
+struct Least {
+    double bytes = 0, products = 0, operations = 0;
+};
+
 class Session {
   public:
     explicit Session(const Options& options) : options(options), random(options.seed) {}
 
     // Compares (or times) one call on pictures of that size.
-    void run(const std::string& kernel, const std::string& what, int width, int height, const Call& call);
+    void run(const std::string& kernel, const std::string& what, int width, int height, const Call& call,
+             const Least& least = {});
 
     // Memory for one call of a kernel. In a comparison it is exactly as large as requested, so that a sanitizer
     // finds a write past it, and filled, so that reading uninitialised memory changes the result.
@@ -45,8 +54,9 @@ class Session {
 
   private:
     void compare(const std::string& name, const Call& call);
-    void time(const std::string& name, const Call& call);
+    void time(const std::string& name, const Call& call, double pixels, const Least& least);
 
+    Counters counters_;
     std::unique_ptr<Workspace> memory_;
 };
 
@@ -88,6 +98,9 @@ struct Size {
 std::vector<Size> sizes(int smallest, const Options& options, std::mt19937& random);
 
 constexpr int kDepths[] = {8, 10, 12, 16};
+
+// Of a video's sample.
+constexpr int bytes_of(int depth) { return depth > 8 ? 2 : 1; }
 
 // An owned Grid; see workspace.h for what kernels may assume about it.
 template <class Sample>

@@ -14,11 +14,9 @@ constexpr int kPairs = 4;  // pairs of rows kept; three are in use
 
 inline int blocks(int width) { return (width + kLanes16 - 1) / kLanes16; }
 
-// Two rows, blurred vertically: value = words + 65536 * rest. `big` says, from block -1 on, which blocks
-// of columns have a rest that isn't 0.
+// Two rows, blurred vertically: value = words + 65536 * rest, where there is a rest.
 struct Blurred {
     std::int16_t *words[2], *rest[2];
-    std::uint8_t* big[2];
 };
 
 // The scratch block: pairs of rows of differences, upper and lower words, then the blurred rows, which
@@ -28,19 +26,14 @@ class Rows {
     Rows(void* scratch, int width) : at_(static_cast<std::int16_t*>(scratch)), words_((blocks(width) + 3) * kLanes16) {}
 
     static std::size_t bytes(int width) {
-        return (static_cast<std::size_t>(blocks(width)) + 3) * kLanes16 * (4 * kPairs + 5) * sizeof(std::int16_t);
+        return (static_cast<std::size_t>(blocks(width)) + 3) * kLanes16 * (4 * kPairs + 4) * sizeof(std::int16_t);
     }
-
-    // Nothing is big yet.
-    void clear() const { std::memset(at_ + (4 * kPairs + 2) * words_, 0, 3 * words_ * sizeof(std::int16_t)); }
 
     std::int16_t* pair(int i, int part) const { return at_ + ((i & (kPairs - 1)) * 2 + part) * 2 * words_; }
 
     Blurred blurred() const {
-        std::int16_t* row = at_ + 4 * kPairs * words_;
-        auto* flags = reinterpret_cast<std::uint8_t*>(row + 4 * words_) + 1;
-        std::int16_t* first = row + kLanes16;
-        return {{first, first + words_}, {first + 2 * words_, first + 3 * words_}, {flags, flags + words_}};
+        std::int16_t* first = at_ + 4 * kPairs * words_ + kLanes16;
+        return {{first, first + words_}, {first + 2 * words_, first + 3 * words_}};
     }
 
   private:
@@ -71,6 +64,10 @@ inline void make_pair(const Plane& before, const Plane& now, int i, const Rows& 
     };
     int x = 0;
     for (; x + kLanes16 <= now.width; x += kLanes16) {
+        for (int k = 0; k < 2; ++k) {  // the pair after this one
+            prefetch(b[k] + x, 2 * before.stride);
+            prefetch(n[k] + x, 2 * now.stride);
+        }
         make(x, [x](const T* row) { return load_samples(row, x, x + kLanes16); });
     }
     if (x < now.width) make(x, [&](const T* row) { return load_samples(row, x, now.width); });
@@ -95,9 +92,10 @@ inline I32 join_halves(U32 upper, U32 lower) {
     return as<I32>(upper + as<U32>(as<I32>(lower + 32768u) >> 1)) >> 15;
 }
 
-// Blurs rows 2 * i and 2 * i + 1 vertically.
-template <bool Deep>
-inline void blur_columns(const Rows& rows, int i, int width, int depth) {
+// Blurs rows 2 * i and 2 * i + 1 vertically. Without a rest, says whether words hold them; whether the largest does is
+// looked at once, because differences that large are rare.
+template <bool Deep, bool Rest>
+inline bool blur_columns(const Rows& rows, int i, int width, int depth) {
     const Blurred out = rows.blurred();
     const std::int16_t *upper[3], *lower[3];
     for (int k = 0; k < 3; ++k) {
@@ -106,7 +104,8 @@ inline void blur_columns(const Rows& rows, int i, int width, int depth) {
     }
     const U32 round = splat<U32>(Deep ? 0 : 1u << (depth - 1));
     const Count shift(depth);
-    for (int x = 0, block = 0; x < width; x += kLanes16, ++block) {
+    U16 largest{};
+    for (int x = 0; x < width; x += kLanes16) {
         Wide sums[2] = {{round, round}, {round, round}}, low[2] = {};
         add_columns(upper, 2 * x, sums);
         if constexpr (Deep) add_columns(lower, 2 * x, low);
@@ -116,43 +115,44 @@ inline void blur_columns(const Rows& rows, int i, int width, int depth) {
                 return shift_right(as<I32>(sum), shift);
             };
             const I32 a = blurred(sums[r].a, low[r].a), b = blurred(sums[r].b, low[r].b);
-            I16 words = narrow_signed(a, b);
-            const bool big = any(as<I32>(as<U16>(abs16(words)) >= 32767));
-            if (big | out.big[r][block]) [[unlikely]] {  // or there was a rest two rows ago
-                words = as<I16>(narrow(as<U32>(a) & 0xffffu, as<U32>(b) & 0xffffu));
+            if constexpr (Rest) {
+                store(out.words[r] + x, narrow(as<U32>(a) & 0xffffu, as<U32>(b) & 0xffffu));
                 store(out.rest[r] + x, narrow_signed((a + 32768) >> 16, (b + 32768) >> 16));
-                out.big[r][block] = big;
+            } else {
+                const I16 words = narrow_signed(a, b);  // what a word can't hold comes out as 32767 or -32768
+                largest = vmax(largest, as<U16>(abs16(words)));
+                store(out.words[r] + x, words);
             }
-            store(out.words[r] + x, words);
         });
     }
+    return Rest || !any(as<I32>(largest >= 32767));
 }
 
 // ---- sum --------------------------------------------------------------------------------------
 
 // Blurs a row horizontally and sums its magnitude, which wraps as the reference's 32-bit sum does.
+template <bool Rest>
 inline std::uint32_t row_sad(const Blurred& rows, int row, int width) {
+    const std::int16_t *words = rows.words[row] - kReach, *rests = rows.rest[row] - kReach;
     mirror_edges(rows.words[row], kReach, true, true, width);
-    mirror_edges(rows.rest[row], kReach, true, true, width);
-    const std::uint8_t* big = rows.big[row];
-    const int last = blocks(width) - 1;
-    const auto magnitudes = [&](int block) {
-        const int x = block * kLanes16 - kReach;
-        const Wide sum = dot_signed<kMotionFilter>(32768, rows.words[row] + x);
+    if constexpr (Rest) mirror_edges(rows.rest[row], kReach, true, true, width);
+    const auto magnitudes = [&](int x) {
+        const Wide sum = dot_signed<kMotionFilter>(32768, words + x);
         I32 a = as<I32>(sum.a) >> 16, b = as<I32>(sum.b) >> 16;
-        if (big[block - 1] | big[block] | big[block + 1]) [[unlikely]] {
-            const Wide rest = dot_signed<kMotionFilter>(0, rows.rest[row] + x);
+        if constexpr (Rest) {
+            const Wide rest = dot_signed<kMotionFilter>(0, rests + x);
             a += as<I32>(rest.a);
             b += as<I32>(rest.b);
         }
         return Wide{as<U32>(abs32(a)), as<U32>(abs32(b))};
     };
     U32 sum{};
-    for (int block = 0; block < last; ++block) {
-        const Wide m = magnitudes(block);
+    const int last = (blocks(width) - 1) * kLanes16;
+    for (int x = 0; x < last; x += kLanes16) {
+        const Wide m = magnitudes(x);
         sum += m.a + m.b;
     }
-    const int columns = width - last * kLanes16;
+    const int columns = width - last;
     const Wide m = magnitudes(last);
     sum += (m.a & as<U32>(column_offsets(0) < columns)) + (m.b & as<U32>(column_offsets(1) < columns));
     return static_cast<std::uint32_t>(sum_lanes(sum));
@@ -162,13 +162,14 @@ template <class T, bool Deep>
 inline std::uint64_t sad(const Plane& before, const Plane& now, void* scratch) {
     const Rows rows(scratch, now.width);
     const Blurred blurred = rows.blurred();
-    rows.clear();
     std::uint64_t total = 0;
     for (int i = -1; i < 1; ++i) make_pair<T, Deep>(before, now, i, rows);
     for (int i = 0; 2 * i < now.height; ++i) {
         make_pair<T, Deep>(before, now, i + 1, rows);
-        blur_columns<Deep>(rows, i, now.width, now.depth);
-        for (int r = 0; r < 2 && 2 * i + r < now.height; ++r) total += row_sad(blurred, r, now.width);
+        const bool whole = blur_columns<Deep, false>(rows, i, now.width, now.depth);
+        if (!whole) [[unlikely]] blur_columns<Deep, true>(rows, i, now.width, now.depth);
+        for (int r = 0; r < 2 && 2 * i + r < now.height; ++r)
+            total += whole ? row_sad<false>(blurred, r, now.width) : row_sad<true>(blurred, r, now.width);
     }
     return total;
 }

@@ -66,17 +66,34 @@ const SpeedKernels& plain_kernels() {
     return *acuity::plain::kernels.speed;
 }
 
+// Samples converted, weighed and added in single precision, down at every 16th row and then across at every 16th column.
+Least reduce_least(const SpeedSource& source, const SpeedReduction& reduction) {
+    constexpr double step = kSpeedStep;
+    const double products = reduction.taps / step + reduction.taps / (step * step);
+    const int pictures = source.minus.data == nullptr ? 1 : 2;
+    return {1.0 * pictures * bytes_of(source.plane.depth), 2 * products, 2 * (1 + products)};
+}
+
+// Products of 25 cells with each other, added up, in double precision, for every place of the reduced plane.
+Least describe_least(const Plane& plane, const SpeedReduction& reduction) {
+    const double places = static_cast<double>(reduction.rows.outputs) * reduction.columns.outputs;
+    const double products = 4 * 25 * 26 / 2 * places / plane.width / plane.height;
+    return {0, products, products};
+}
+
 // Each stage works on what the plain one before it left.
 void check_source(Session& session, const SpeedSource& source, const std::string& what, const SpeedOptions& options) {
     Stages stages(source.plane, options);
-    const auto run = [&](const char* kernel, auto&& call) {
+    const auto run = [&](const char* kernel, auto&& call, const Least& least = {}) {
         session.run(kernel, what, source.plane.width, source.plane.height,
-                    [&](const Kernels& t, Integers* out) { call(*t.speed, out); });
+                    [&](const Kernels& t, Integers* out) { call(*t.speed, out); }, least);
         call(plain_kernels(), nullptr);
     };
-    run("speed_reduce", [&](const SpeedKernels& k, Integers* out) { stages.reduce(k, source, out); });
+    run("speed_reduce", [&](const SpeedKernels& k, Integers* out) { stages.reduce(k, source, out); },
+        options.prescale == 1.0 ? reduce_least(source, stages.plan.reduction()) : Least{});
     run("speed_remove_mean", [&](const SpeedKernels& k, Integers* out) { stages.remove_mean(k, out); });
-    run("speed_describe", [&](const SpeedKernels& k, Integers* out) { stages.describe(k, out); });
+    run("speed_describe", [&](const SpeedKernels& k, Integers* out) { stages.describe(k, out); },
+        describe_least(source.plane, stages.plan.reduction()));
     run("speed_entropies", [&](const SpeedKernels& k, Integers* out) { stages.entropies(k, out); });
 }
 

@@ -25,6 +25,14 @@ void decimate(const VifKernels& kernels, void* scratch, const Plane& in, int sca
         for (int x = 0; x < in.width / 2; ++x) out->push_back(to.data[y * to.stride + x]);
 }
 
+// Filters of 17, 9, 5 and 3 taps: down on two means and three products, which are made first, and across on two rows of
+// means and three of sums in two words each. Statistics: five operations of 32 bits on the moments, and as many divisions,
+// logarithms and operations in double precision as the table of docs/speed.md says, 80 registers for 16 pixels.
+Least statistic_least(int scale, int depth) {
+    static constexpr int kTaps[kScales] = {17, 9, 5, 3};
+    return {2.0 * (scale == 0 ? bytes_of(depth) : 2), 3 + 13.0 * kTaps[scale], 80.0 * 32 / 16};
+}
+
 // Walks a pair down the scales, checking both kernels at each.
 void walk(Session& session, const Pair& pair, int n_gains) {
     const VifKernels& plain = *plain::kernels.vif;
@@ -38,7 +46,7 @@ void walk(Session& session, const Pair& pair, int n_gains) {
         session.run("vif_statistic", what, width, height,
                     [&](const Kernels& t, Integers* out) {
                         statistic(*t.vif, session.scratch(t.vif->scratch_bytes(width, height)), level, n_gains, out);
-                    });
+                    }, statistic_least(scale, depth));
         if (scale == kScales - 1) break;
         const Grid<std::uint16_t> spare = grids.emplace_back(width / 2, height / 2).grid;
         session.run("vif_decimate", what, width, height, [&](const Kernels& t, Integers* out) {
