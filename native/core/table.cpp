@@ -8,13 +8,13 @@
 namespace acuity::ACUITY_ISA {
 
 #define ACUITY_EXTERN(Type, name) extern const Type##Kernels name##_kernels;
-#if defined(ACUITY_ISA_AVX512VNNI)
+#if defined(ACUITY_SET_BEFORE)
 }
-namespace acuity::avx512 {
+namespace acuity::ACUITY_SET_BEFORE {
 ACUITY_FAMILIES(ACUITY_EXTERN)
 }
 namespace acuity::ACUITY_ISA {
-using namespace avx512;  // a family declared here hides avx512's
+using namespace ACUITY_SET_BEFORE;  // a family declared here hides that set's
 ACUITY_DOT_FAMILIES(ACUITY_EXTERN)
 #else
 ACUITY_FAMILIES(ACUITY_EXTERN)

@@ -3,6 +3,8 @@
 
 #if defined(ACUITY_ISA_AVX512VNNI)  // the same vocabulary, with dot products
 #define ACUITY_ISA_AVX512
+#elif defined(ACUITY_ISA_NEON_DOTPROD)
+#define ACUITY_ISA_NEON
 #endif
 
 #if defined(ACUITY_ISA_SSE4)
