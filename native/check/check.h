@@ -26,6 +26,7 @@ struct Options {
     std::string only_kernel, only_table;
     unsigned seed = 1;
     int rounds = 1;  // of random sizes
+    int pixels = 1 << 30;  // of the largest picture compared
 };
 
 class Session {

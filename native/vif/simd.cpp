@@ -9,8 +9,8 @@
 #include "vif/halve_simd.h"
 #include "vif/information_simd.h"
 #include "vif/table.h"
-#if defined(__ARM_FEATURE_DOTPROD)
-#include "vif/byte_rows_neon.h"
+#if defined(ACUITY_ISA_NEON)
+#include "vif/rows_neon.h"
 #endif
 
 namespace acuity::ACUITY_ISA::vif {
@@ -22,8 +22,8 @@ struct VifRow {
 };
 
 struct VifScratch {
-#if defined(__ARM_FEATURE_DOTPROD)
-    alignas(kAlign) GroupSlot ring[kGroupRing];
+#if defined(ACUITY_ISA_NEON)
+    StripRing ring;
 #else
     alignas(kAlign) RingSlot ring[kRing];
 #endif
@@ -33,7 +33,7 @@ struct VifScratch {
 
 // ---- vertical ---------------------------------------------------------------------------------
 
-#if !defined(__ARM_FEATURE_DOTPROD)
+#if !defined(ACUITY_ISA_NEON)
 
 // Bytes are kept as samples, and multiplied when they are filtered: that takes less time than to load products, of
 // which a near cache has no room for as many rows. Of words, products are kept as well, as lower and upper words.
@@ -115,13 +115,14 @@ inline void filter_rows(const BlockPairs& pairs, int columns, int shift_mu, int 
     }
 }
 
-// The pairs of rows of a strip, made as they are needed.
+// The rows of a strip, made as they are needed, in pairs.
 template <class T, const auto& Taps>
-class PairRows {
+class StripRows {
     using R = Reach<sizeof(Taps) / sizeof(Taps[0])>;
 
   public:
-    PairRows(const VifLevel& level, int c0, int c1, RingSlot* ring) : level_(level), c0_(c0), c1_(c1), ring_(ring) {}
+    StripRows(const VifLevel& level, int c0, int c1, RingSlot (*ring)[kRing])
+        : level_(level), c0_(c0), c1_(c1), ring_(*ring) {}
 
     // Eight filtered rows from row y on, a multiple of eight.
     void filter(int y, int shift_mu, int shift_sq, int row_at, VifRow* rows) {
@@ -179,11 +180,7 @@ inline void vif_strip(const VifLevel& level, int x0, int x1, const double* gains
     const int shift_sq = level.scale == 0 ? 2 * (level.ref.depth - 8) : 16;
     const int padded = (x1 - x0 + kLanes16 - 1) / kLanes16 * kLanes16;
     VifLanes lanes;
-#if defined(__ARM_FEATURE_DOTPROD)
-    GroupRows<T, Taps> source(level, c0, c1, s.ring);
-#else
-    PairRows<T, Taps> source(level, c0, c1, s.ring);
-#endif
+    StripRows<T, Taps> source(level, c0, c1, &s.ring);
     for (int y = 0; y < height; y += kRows) {
         source.filter(y, shift_mu, shift_sq, kPad + c0 - x0, s.rows);
         for (int q = 0; q < kRows && y + q < height; ++q) {

@@ -1,0 +1,38 @@
+"""ARM's instruction sets, under QEMU: the processor says which are there, and each gives what the plain table gives."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+CHECK = Path(__file__).resolve().parents[2] / "build" / "arm" / "native_check"
+
+
+@pytest.mark.parametrize(
+    ("processor", "sets"), [("cortex-a57", 2), ("neoverse-n1", 3), ("max", 3)], ids=["A57", "N1", "max"]
+)
+def test_a_processor_runs_the_sets_that_it_has(processor: str, sets: int) -> None:
+    every = compared("vif_log2", processor)
+    assert every == sets * compared("vif_log2", processor, "--table", "plain")
+
+
+# 10,000 pixels are enough for a strip of columns and a narrow one after it; all sizes take minutes in emulation.
+@pytest.mark.parametrize("kernel", ["vif_statistic", "vif_decimate", "adm_scale", "motion_sad", "squared_error"])
+def test_every_set_is_exact(kernel: str) -> None:
+    assert compared(kernel, "max", "--rounds", "0", "--pixels", "10000") > 0
+
+
+def compared(kernel: str, processor: str, *more: str) -> int:
+    """How many comparisons with the plain table a kernel had; none of them may have failed."""
+    emulator = shutil.which("qemu-aarch64")
+    if emulator is None or not CHECK.exists():
+        pytest.skip("ARM's kernels want qemu-aarch64 (Debian's qemu-user) and build/arm/native_check (make arm)")
+    command = [emulator, "-cpu", processor, str(CHECK), "--kernel", kernel, *more]
+    ran = subprocess.run(command, capture_output=True, text=True)
+    counts = re.fullmatch(r"(\d+) comparisons, 0 failed\n", ran.stdout)
+    assert counts is not None, ran.stdout + ran.stderr
+    return int(counts[1])
