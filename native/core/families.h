@@ -36,5 +36,5 @@
 #if defined(__x86_64__)
 #define ACUITY_DOT_FAMILIES(X) X(Adm, adm) X(Motion, motion) X(Vif, vif)
 #else
-#define ACUITY_DOT_FAMILIES(X) X(Vif, vif)
+#define ACUITY_DOT_FAMILIES(X) X(Psnr, psnr) X(Vif, vif)
 #endif
