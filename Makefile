@@ -14,12 +14,12 @@ SOURCES := pyproject.toml $(NATIVE) \
 
 LONGWIRE := runtime/pyproject.toml $(shell find runtime/src -type f -not -path '*/__pycache__/*')
 
-.PHONY: demo test test-cuda lint bench bench-mcp bench-runtime bench-embedded asan tsan check bench-kernels conformance soak wheels train-tiny check-tiny clean
+.PHONY: demo test test-cuda lint bench bench-mcp bench-runtime bench-embedded asan tsan arm check bench-kernels conformance soak wheels train-tiny check-tiny clean
 
 demo: $(INSTALLED)  ## make a clip, encode it badly, score it
 	$(BIN)/acuity demo
 
-test: $(INSTALLED) asan tsan  ## the native code under sanitizers, if it has changed since, then every test
+test: $(INSTALLED) asan tsan arm  ## the native code under sanitizers, if it has changed since, then every test
 	$(BIN)/python -m pytest runtime/tests tests --numprocesses 2 --dist loadfile --durations 20 -m 'not redis'
 	$(BIN)/python -m pytest runtime/tests tests/agents -m redis  # nodes with leases of a second: alone
 
@@ -71,6 +71,14 @@ $(ASAN)/passed: $(TOOLS) $(NATIVE)
 	$(ASAN)/native_check
 	$(ASAN)/ring_check
 	touch $@
+
+arm: $(TOOLS)  ## native_check for ARM, where a cross compiler is installed; tests run it under QEMU
+	@if command -v aarch64-linux-gnu-g++ >/dev/null; then \
+		$(BIN)/cmake -S . -B build/arm -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja -DACUITY_PYTHON=OFF \
+			-DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=aarch64 \
+			-DCMAKE_CXX_COMPILER=aarch64-linux-gnu-g++ -DCMAKE_EXE_LINKER_FLAGS=-static && \
+		$(BIN)/cmake --build build/arm --target native_check; \
+	else echo "no aarch64-linux-gnu-g++ (Debian's g++-aarch64-linux-gnu): ARM's kernels aren't tested"; fi
 
 tsan: $(TSAN)/passed  ## the rings between a measurement and its server, two threads, under ThreadSanitizer
 

@@ -27,6 +27,7 @@ struct Options {
     std::string only_kernel, only_table;
     unsigned seed = 1;
     int rounds = 1;  // of random sizes
+    int pixels = 1 << 30;  // of the largest picture compared
 };
 
 // The least that a call must do for each pixel of the size that it is timed at: bytes that it must read, and the plain

@@ -126,6 +126,7 @@ std::vector<Size> sizes(int smallest, const Options& options, std::mt19937& rand
                              {517, smallest + 2}};  // the last strip of 512 is narrower than a filter
     for (int i = 0; i < 4 * options.rounds; ++i)
         all.push_back({smallest + static_cast<int>(random() % 180), smallest + static_cast<int>(random() % 60)});
+    std::erase_if(all, [&](const Size& size) { return size.width * size.height > options.pixels; });
     return all;
 }
 

@@ -18,7 +18,8 @@ constexpr const char* kUsage =
     "  --kernel NAME     only this one: vif_statistic, adm_scale, motion_sad, squared_error, …\n"
     "  --table NAME      only this table\n"
     "  --seed N          of the random inputs (1)\n"
-    "  --rounds N        of random sizes (1)\n";
+    "  --rounds N        of random sizes (1)\n"
+    "  --pixels N        of the largest picture compared (all)\n";
 
 bool parse(int argc, char** argv, acuity::check::Options& o) {
     for (int i = 1; i < argc; ++i) {
@@ -41,6 +42,8 @@ bool parse(int argc, char** argv, acuity::check::Options& o) {
             o.seed = static_cast<unsigned>(std::atoi(value));
         } else if (std::strcmp(name, "--rounds") == 0) {
             o.rounds = std::atoi(value);
+        } else if (std::strcmp(name, "--pixels") == 0) {
+            o.pixels = std::atoi(value);
         } else {
             return false;
         }

@@ -74,4 +74,18 @@ bool avx512vnni() {
 
 }  // namespace acuity::cpu
 
+#elif defined(__aarch64__)
+
+#include <sys/auxv.h>
+
+namespace acuity::cpu {
+
+// What the system says of the processor; a set whose registers it doesn't save isn't among it.
+bool neon_dotprod() {
+    constexpr unsigned long dotprod = 1ul << 20;  // HWCAP_ASIMDDP
+    return (getauxval(AT_HWCAP) & dotprod) != 0;
+}
+
+}  // namespace acuity::cpu
+
 #endif

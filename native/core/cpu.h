@@ -8,6 +8,7 @@ bool avx512();
 bool avx2vnni();
 bool avx2();
 bool sse4();
+bool neon_dotprod();
 inline bool neon() { return true; }  // part of the base architecture
 inline bool plain() { return true; }
 

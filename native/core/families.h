@@ -31,6 +31,10 @@
     X(Vif, vif) \
     X(Xpsnr, xpsnr)
 
-// The families whose kernels take dot products of words (dot2 in simd/): the set that has an instruction for them
-// compiles these alone, and shares all others with the set before it.
+// The families whose kernels take dot products, of words (dot2 in simd/) or of bytes: the set that has an instruction
+// for them compiles these alone, and shares all others with the set before it.
+#if defined(__x86_64__)
 #define ACUITY_DOT_FAMILIES(X) X(Adm, adm) X(Motion, motion) X(Vif, vif)
+#else
+#define ACUITY_DOT_FAMILIES(X) X(Psnr, psnr) X(Vif, vif)
+#endif

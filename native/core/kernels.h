@@ -12,7 +12,7 @@
 #if defined(__x86_64__)
 #define ACUITY_INSTRUCTION_SETS(X) X(avx512vnni) X(avx512) X(avx2vnni) X(avx2) X(sse4) X(plain)
 #elif defined(__aarch64__)
-#define ACUITY_INSTRUCTION_SETS(X) X(neon) X(plain)
+#define ACUITY_INSTRUCTION_SETS(X) X(neon_dotprod) X(neon) X(plain)
 #else
 #define ACUITY_INSTRUCTION_SETS(X) X(plain)
 #endif

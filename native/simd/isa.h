@@ -5,6 +5,8 @@
 #define ACUITY_ISA_AVX512
 #elif defined(ACUITY_ISA_AVX2VNNI)
 #define ACUITY_ISA_AVX2
+#elif defined(ACUITY_ISA_NEON_DOTPROD)
+#define ACUITY_ISA_NEON
 #endif
 
 #if defined(ACUITY_ISA_SSE4)

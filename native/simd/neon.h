@@ -92,44 +92,85 @@ inline U16 narrow(U32 a, U32 b) {
 
 inline U16 words_from(Wide sums, int shift) { return narrow(sums.a >> shift, sums.b >> shift); }
 
+// Numbers below 2^32 as doubles: 2^52 + v has v in its last bits, and the difference is exact. Unlike conversions, these
+// instructions run on either pipe.
+inline float64x2x2_t exact_doubles(uint32x4_t v) {
+    const uint32x4_t upper = vdupq_n_u32(0x43300000u);
+    const float64x2_t none = vdupq_n_f64(0x1p52);
+    return {vsubq_f64(vreinterpretq_f64_u32(vzip1q_u32(v, upper)), none),
+            vsubq_f64(vreinterpretq_f64_u32(vzip2q_u32(v, upper)), none)};
+}
+
 // A row of 32-bit sums as the horizontal filter wants it: doubles, whose multiply-add has twice the
-// throughput of the integer one and is exact here, every result being below 2^48 / 2^16.
+// throughput of the integer one.
 template <int Span>
 struct SumRow {
     alignas(64) double value[Span];
 
     void store(int at, Wide sums) {
-        const uint32x4_t a = reinterpret_cast<uint32x4_t>(sums.a), b = reinterpret_cast<uint32x4_t>(sums.b);
-        vst1q_f64(value + at, vcvtq_f64_u64(vmovl_u32(vget_low_u32(a))));
-        vst1q_f64(value + at + 2, vcvtq_f64_u64(vmovl_high_u32(a)));
-        vst1q_f64(value + at + 4, vcvtq_f64_u64(vmovl_u32(vget_low_u32(b))));
-        vst1q_f64(value + at + 6, vcvtq_f64_u64(vmovl_high_u32(b)));
+        store(at, sums.a);
+        store(at + 4, sums.b);
     }
+    void store(int at, U32 sums) { vst1q_f64_x2(value + at, exact_doubles(reinterpret_cast<uint32x4_t>(sums))); }
 
     void mirror(int at, int half, bool left, bool right, int columns) {
         mirror_edges(value + at, half, left, right, columns);
     }
-
-    template <const auto& Taps>
-    Wide filter(int at) const {
-        float64x2_t acc[4] = {vdupq_n_f64(0.5), vdupq_n_f64(0.5), vdupq_n_f64(0.5), vdupq_n_f64(0.5)};
-        unroll<sizeof(Taps) / sizeof(Taps[0])>([&](auto t) {
-            constexpr double tap = tap_value<Taps>(t) / 65536.0;
-            for (int i = 0; i < 4; ++i) acc[i] = vfmaq_n_f64(acc[i], vld1q_f64(value + at + t + 2 * i), tap);
-        });
-        const auto pair = [](float64x2_t lo, float64x2_t hi) {
-            return as<U32>(vuzp1q_u32(vreinterpretq_u32_u64(vcvtq_u64_f64(lo)),
-                                      vreinterpretq_u32_u64(vcvtq_u64_f64(hi))));
-        };
-        return {pair(acc[0], acc[1]), pair(acc[2], acc[3])};
-    }
 };
 
+// A symmetric filter's taps, those up to the middle, as words and as doubles in registers' lanes.
+template <const auto& Taps>
+struct LaneTaps {
+    static constexpr int k = sizeof(Taps) / sizeof(Taps[0]);
+    uint16x8_t words[2];
+    float64x2_t doubles[(k / 2 + 2) / 2];
+
+    [[gnu::always_inline]] LaneTaps() {
+        alignas(16) static constexpr std::uint16_t w[16] = {
+            tap_value<Taps>(0), tap_value<Taps>(1), tap_value<Taps>(2), tap_value<Taps>(3), tap_value<Taps>(4),
+            tap_value<Taps>(5), tap_value<Taps>(6), tap_value<Taps>(7), tap_value<Taps>(8)};
+        alignas(16) static constexpr double d[10] = {
+            tap_value<Taps>(0), tap_value<Taps>(1), tap_value<Taps>(2), tap_value<Taps>(3), tap_value<Taps>(4),
+            tap_value<Taps>(5), tap_value<Taps>(6), tap_value<Taps>(7), tap_value<Taps>(8)};
+        for (int i = 0; i < 2; ++i) words[i] = vld1q_u16(w + 8 * i);
+        for (int i = 0; i < (k / 2 + 2) / 2; ++i) doubles[i] = vld1q_f64(d + 2 * i);
+    }
+    static constexpr int lane(int t) { return t <= k / 2 ? t : k - 1 - t; }
+};
+
+// A row of sums filtered at eight columns, rounded down by 16 bits; and beside it a row of means, because they are for
+// one multiplier alone, and doubles for both. A sum in doubles starts with 2^52, so its last bits are the whole number:
+// 65536 times less than 2^32, and a half, is below 2^48.
+template <const auto& Taps, bool Means>
+[[gnu::always_inline]] inline void filter_beside(const LaneTaps<Taps>& taps, const std::uint16_t* means,
+                                                 const double* sums, Wide& mean, Wide& sum) {
+    constexpr double start = 0x1p52 + 32768;
+    float64x2_t acc[4] = {vdupq_n_f64(start), vdupq_n_f64(start), vdupq_n_f64(start), vdupq_n_f64(start)};
+    uint32x4_t low = vdupq_n_u32(0), high = vdupq_n_u32(0);
+    unroll<LaneTaps<Taps>::k>([&](auto t) __attribute__((always_inline)) {
+        constexpr int lane = LaneTaps<Taps>::lane(t);
+        for (int i = 0; i < 4; ++i)
+            acc[i] = vfmaq_laneq_f64(acc[i], vld1q_f64(sums + t + 2 * i), taps.doubles[lane / 2], lane % 2);
+        if constexpr (Means) {
+            const uint16x8_t v = vld1q_u16(means + t);
+            low = vmlal_laneq_u16(low, vget_low_u16(v), taps.words[lane / 8], lane % 8);
+            high = vmlal_high_laneq_u16(high, v, taps.words[lane / 8], lane % 8);
+        }
+    });
+    const auto whole = [](float64x2_t a, float64x2_t b) {
+        return as<U32>(vshrn_high_n_u64(vshrn_n_u64(vreinterpretq_u64_f64(a), 16), vreinterpretq_u64_f64(b), 16));
+    };
+    if (Means) mean = {as<U32>(low), as<U32>(high)};
+    sum = {whole(acc[0], acc[1]), whole(acc[2], acc[3])};
+}
+
 template <const auto& Taps, int Span>
-inline void filter_across(const std::uint16_t (&means)[2][Span], const SumRow<Span> (&sums)[3], int at, Wide* mean,
-                          Wide* sum) {
-    for (int p = 0; p < 2; ++p) mean[p] = dot_row<Taps>(means[p] + at);
-    for (int m = 0; m < 3; ++m) sum[m] = sums[m].template filter<Taps>(at);
+[[gnu::always_inline]] inline void filter_across(const std::uint16_t (&means)[2][Span], const SumRow<Span> (&sums)[3],
+                                                 int at, Wide* mean, Wide* sum) {
+    const LaneTaps<Taps> taps;
+    filter_beside<Taps, true>(taps, means[0] + at, sums[0].value + at, mean[0], sum[0]);
+    filter_beside<Taps, true>(taps, means[1] + at, sums[1].value + at, mean[1], sum[1]);
+    filter_beside<Taps, false>(taps, nullptr, sums[2].value + at, mean[0], sum[2]);
 }
 
 inline void store_low16(std::uint16_t* out, U32 v) {

@@ -111,6 +111,7 @@ inline std::int64_t sum_lanes(V v) {
 // `v` points at column 0.
 template <class Sample>
 inline void mirror_edges(Sample* v, int half, bool left, bool right, int columns) {
+    if (!left && !right) return;
     for (int f = 1; f <= half; ++f) {
         if (left) v[-f] = v[f];
         if (right) v[columns - 1 + f] = v[columns - 1 - f];

@@ -2,7 +2,9 @@
 #pragma once
 
 #include "simd/filter.h"
+#if !defined(ACUITY_ISA_NEON)
 #include "vif/log2_simd.h"
+#endif
 #include "vif/table.h"
 
 namespace acuity::ACUITY_ISA::vif {
@@ -28,6 +30,12 @@ struct VifLanes {
         den_log = I32{};
     }
 };
+
+#if defined(ACUITY_ISA_NEON)
+}  // namespace acuity::ACUITY_ISA::vif
+#include "vif/information_neon.h"
+namespace acuity::ACUITY_ISA::vif {
+#else
 
 // What a register of places has logarithms of; without texture, total is the noise, and without relation, so are the
 // others, which then add nothing.
@@ -72,6 +80,8 @@ inline void add_row(const SigmaRow& row, int columns, const double* gains, VifLa
     if (due) before.add_to(out);
     sums = out;
 }
+
+#endif
 
 inline void add_row(const SigmaRow& row, int columns, const double* gains, int n_gains, VifLanes& out) {
     switch (n_gains) {

@@ -27,7 +27,7 @@ Log2Steps make_steps() {
         const unsigned base = log2_q11(first);
         unsigned step = 1;
         while (step < 8 && log2_q11(first + step) == base) ++step;
-        steps.entry[g] = static_cast<std::int32_t>(8 * base + 8 - step);
+        steps.entry[g] = static_cast<std::uint16_t>(8 * (base - kLog2Least) + 8 - step);
     }
     return steps;
 }

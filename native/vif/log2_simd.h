@@ -48,11 +48,13 @@ inline I32 log2_q11(U32 x) {
 
 #else
 
-constexpr std::int32_t kLogBias = 0;
+constexpr std::int32_t kLogBias = -kLog2Least;
 
 inline I32 log2_q11(U32 x) {
     const TopBits top = top16(x);
-    const I32 entry = gather(log2_steps.entry, (top.bits >> 3) & 4095u);
+    const U32 at = (top.bits >> 3) & 4095u;
+    const auto& entries = log2_steps.entry;
+    const I32 entry{entries[at[0]], entries[at[1]], entries[at[2]], entries[at[3]]};
     return ((entry + as<I32>(top.bits & 7u)) >> 3) + as<I32>(top.shift << 11);
 }
 

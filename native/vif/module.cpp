@@ -44,7 +44,9 @@ void bind_vif(nb::module_& m) {
     m.def("vif_outputs", &outputs, "words"_a, nb::kw_only(), "gains"_a, "skip_scale0"_a,
           "What Vif.run gives, from sums: for each scale den_log, num_flat, den_flat, num_log of each gain.");
     m.def("vif_log2_steps", [] {
-        return std::vector<std::int32_t>(std::begin(log2_steps.entry), std::end(log2_steps.entry));
+        std::vector<std::int32_t> steps(std::begin(log2_steps.entry), std::end(log2_steps.entry));
+        for (auto& step : steps) step += 8 * kLog2Least;
+        return steps;
     }, "VIF's logarithm: of 32768 + 8 * group + place it is (steps[group] + place) >> 3, in 1/2048.");
     m.attr("VIF_MIN_SIZE") = Vif::kMinSize;
     m.attr("VIF_OUTPUTS") = Vif::kOutputs;

@@ -9,6 +9,9 @@
 #include "vif/halve_simd.h"
 #include "vif/information_simd.h"
 #include "vif/table.h"
+#if defined(ACUITY_ISA_NEON)
+#include "vif/rows_neon.h"
+#endif
 
 namespace acuity::ACUITY_ISA::vif {
 
@@ -19,12 +22,18 @@ struct VifRow {
 };
 
 struct VifScratch {
+#if defined(ACUITY_ISA_NEON)
+    StripRing ring;
+#else
     alignas(kAlign) RingSlot ring[kRing];
+#endif
     VifRow rows[kRows];
     SigmaRow sigmas;
 };
 
 // ---- vertical ---------------------------------------------------------------------------------
+
+#if !defined(ACUITY_ISA_NEON)
 
 // Bytes are kept as samples, and multiplied when they are filtered: that takes less time than to load products, of
 // which a near cache has no room for as many rows. Of words, products are kept as well, as lower and upper words.
@@ -108,6 +117,32 @@ inline void filter_rows(const BlockPairs& pairs, int columns, int shift_mu, int 
     }
 }
 
+// The rows of a strip, made as they are needed, in pairs.
+template <class T, const auto& Taps>
+class StripRows {
+    using R = Reach<sizeof(Taps) / sizeof(Taps[0])>;
+
+  public:
+    StripRows(const VifLevel& level, int c0, int c1, RingSlot (*ring)[kRing])
+        : level_(level), c0_(c0), c1_(c1), ring_(*ring) {}
+
+    // Eight filtered rows from row y on, a multiple of eight.
+    void filter(int y, int shift_mu, int shift_sq, int row_at, VifRow* rows) {
+        const int first = (y - R::above) / 2;
+        for (; made_ < first + R::pairs; ++made_)
+            make_pair<T>(level_, 2 * made_, c0_, c1_, ring_[made_ & (kRing - 1)]);
+        filter_rows<T, Taps>(BlockPairs(ring_, first, R::pairs), c1_ - c0_, shift_mu, shift_sq, row_at, rows);
+    }
+
+  private:
+    const VifLevel& level_;
+    int c0_, c1_;
+    RingSlot* ring_;
+    int made_ = -R::above / 2;  // pairs made so far, numbered by row / 2
+};
+
+#endif
+
 // ---- statistics -------------------------------------------------------------------------------
 
 // The horizontal filter over one vertically filtered row. Lanes after the last column become 0.
@@ -148,13 +183,9 @@ inline void vif_strip(const VifLevel& level, int x0, int x1, const double* gains
     const int shift_sq = bytes ? 0 : words ? 2 * (level.ref.depth - 8) : 16;
     const int padded = (x1 - x0 + kLanes16 - 1) / kLanes16 * kLanes16;
     VifLanes lanes;
-    int made = -R::above / 2;  // pairs made so far, numbered by row / 2
+    StripRows<T, Taps> source(level, c0, c1, &s.ring);
     for (int y = 0; y < height; y += kRows) {
-        const int first = (y - R::above) / 2;
-        for (; made < first + R::pairs; ++made) {
-            make_pair<T>(level, 2 * made, c0, c1, s.ring[made & (kRing - 1)]);
-        }
-        filter_rows<T, Taps>(BlockPairs(s.ring, first, R::pairs), c1 - c0, shift_mu, shift_sq, kPad + c0 - x0, s.rows);
+        source.filter(y, shift_mu, shift_sq, kPad + c0 - x0, s.rows);
         for (int q = 0; q < kRows && y + q < height; ++q) {
             const bool left = x0 == 0, right = c1 == width;  // the next strip may be narrower than the halo
             for (auto& mean : s.rows[q].mean) mirror_edges(mean + kPad, R::half, left, right, c1 - x0);

@@ -257,6 +257,13 @@ def test_x86(mask: int, expected: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("mask", "expected"), [(0, "neon_dotprod"), (2, "neon"), (1, "plain"), (0xFFFFFFFF, "plain")]
+)
+def test_arm(mask: int, expected: str) -> None:
+    assert allowed(["neon_dotprod", "neon", "plain"], mask, "aarch64") == expected
+
+
+@pytest.mark.parametrize(
     ("mask", "expected"),
     [(0, ()), (1, ("cuda:0",)), (2, ("cuda:1",)), (13, ("cuda:0", "cuda:2", "cuda:3")),
      (0xFFFFFFFF, BACKENDS[1:])],

@@ -135,7 +135,8 @@ FLAGS: Final[tuple[Flag, ...]] = (
     Flag("decoder", _help("decoder"), "", "NAME", _choice("decoder"), section=_WORK),
     *(Flag(f"no_{name}", f"leave {name} out of 'auto'", section=_WORK) for name in BACKENDS[1:]),
     Flag("cpumask", "forbid instruction sets; the scores are the same. x86: 1 SSE2, 2 SSSE3, 4 SSE4.1, "
-         "8 AVX2, 16 AVX-512; ARM: 1 NEON; -1: all of them", "c", "BITS", wrapped, section=_WORK),
+         "8 AVX2, 16 AVX-512; ARM: 1 NEON, 2 its dot products; -1: all of them", "c", "BITS", wrapped,
+         section=_WORK),
     Flag("gpumask", "forbid cards: 1 the first, 2 the second, 4 the third, and so on; -1: every GPU", "",
          "BITS", wrapped, section=_WORK),
     *(flag._replace(section=_WORK) for flag in embedded.OPTIONS.values()),

@@ -62,7 +62,7 @@ def read_specs(models: Iterable[str], features: Iterable[str]) -> Specs:
 # The bits of libvmaf that each of our instruction sets needs. A set is allowed if none of its bits is
 # forbidden, so forbidding SSE4.1 also forbids the sets that need it.
 _X86: Final = {"sse4": 0x07, "avx2": 0x0F, "avx2vnni": 0x0F, "avx512": 0x1F, "avx512vnni": 0x3F}
-_ARM: Final = {"neon": 0x01}
+_ARM: Final = {"neon": 0x01, "neon_dotprod": 0x03}
 
 
 def allowed(available: Sequence[str], mask: int, machine: str | None = None) -> str:
