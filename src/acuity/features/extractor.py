@@ -11,15 +11,15 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Protocol, Self, TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
-
 from acuity._native import Workspace
+from acuity.arrays import np
 from acuity.errors import FeatureError, UnfitPictureError
 from acuity.features.options import Option, OptionValue, name_suffix, parse_options, show
 from acuity.video.picture import ColourTags
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from acuity.video.picture import Picture
 
 # No extractor looks further back or ahead than this many frames. That many earlier pictures are always kept,
@@ -107,6 +107,7 @@ class Derivation(Protocol):
 class Extractor(ABC):
     """One extractor with its settings."""
 
+    known: ClassVar[Mapping[str, type[Extractor]]]  # all extractors by name
     name: ClassVar[str]
     summary: ClassVar[str]
     options: ClassVar[tuple[Option, ...]] = ()
@@ -258,8 +259,6 @@ class Extractor(ABC):
         return None
 
 
-def _owners(option: str, kind: type[Extractor] = Extractor) -> list[str]:
+def _owners(option: str) -> list[str]:
     """The names of the extractors that have an option of this name."""
-    found = [name for inner in kind.__subclasses__() for name in _owners(option, inner)]
-    own = any(o.name == option for o in getattr(kind, "options", ())) and hasattr(kind, "name")
-    return [*([kind.name] if own else []), *found]
+    return [name for name, kind in Extractor.known.items() if any(o.name == option for o in kind.options)]

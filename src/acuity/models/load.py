@@ -1,11 +1,11 @@
 """Loads a model file as a Model or a ModelCollection, and checks everything that prediction relies on."""
 
+from __future__ import annotations
+
 import itertools
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
-
-import numpy as np
 
 from acuity.errors import ModelError, to_give
 from acuity.features.options import WRITING
@@ -156,7 +156,7 @@ def _options(section: Section) -> dict[str, OptionValue]:
 def _scaling(section: Section, features: int) -> LinearRescale:
     norm_type = section.text("norm_type")
     if norm_type == "none":
-        return LinearRescale(1.0, 0.0, np.ones(features), np.zeros(features), norm_type)
+        return LinearRescale(1.0, 0.0, (1.0,) * features, (0.0,) * features, norm_type)
     if norm_type != "linear_rescale":
         raise section.fail("norm_type", f"{quoted(norm_type)} is not supported, only linear_rescale and none")
     tables = {}
@@ -165,11 +165,11 @@ def _scaling(section: Section, features: int) -> LinearRescale:
         if len(numbers) != features + 1:
             wanted = f"{features + 1} numbers, for score and features"
             raise section.fail(key, f"it must hold {wanted}, not {len(numbers)}")
-        tables[key] = np.array(numbers)
+        tables[key] = tuple(numbers)
     slopes, intercepts = tables["slopes"], tables["intercepts"]
     if slopes[0] == 0.0:
         raise section.fail("slopes", "the first number scales the score and cannot be 0")
-    return LinearRescale(float(slopes[0]), float(intercepts[0]), slopes[1:], intercepts[1:])
+    return LinearRescale(slopes[0], intercepts[0], slopes[1:], intercepts[1:])
 
 
 def _transform(section: Section, *, force: bool) -> ScoreTransform | None:

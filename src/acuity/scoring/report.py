@@ -11,9 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-import numpy as np
-from numpy.typing import NDArray
-
+from acuity.arrays import np
 from acuity.errors import InputError, MissingExtra, Remedy
 from acuity.measure.pooling import POOLS, Bound, Method
 from acuity.measure.results import Results
@@ -25,6 +23,8 @@ from acuity.video.notes import Note
 from acuity.video.pairs.clock import PairTimes
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from acuity.report.page.page_document import PagePicture
     from acuity.scoring.metrics import Headline
     from acuity.scoring.request import Request

@@ -135,7 +135,7 @@ def score_lines(report: ScoreReport) -> list[str]:
     for name, label in shown.items():
         parts = [(str(part), part.first, part.last) for part in results.holders(name)]
         for said, first, last in parts if results.shared(name) else [(label, None, None)]:
-            if len(results.values(name, first, last)):
+            if results.known(name, first, last):
                 lines.append(f"{said}: {report.pool(name, 'mean', first, last):.6f}")
     for model in report.models:
         if found := report.interval(model.name):

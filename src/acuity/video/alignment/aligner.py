@@ -5,17 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from itertools import islice
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-import numpy as np
-from numpy.typing import NDArray
-
+from acuity.arrays import np
 from acuity.video.alignment import faults
 from acuity.video.alignment.drift import Drift
 from acuity.video.alignment.faults import Matches, Misalignment
 from acuity.video.alignment.history import REACH, History
 from acuity.video.alignment.signature import coarse
 from acuity.video.picture import Signature
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 FAR: Final = 150  # frames beyond REACH up to which a search every WINDOW frames finds a lag
 WINDOW: Final = 25  # frames between these searches

@@ -10,11 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import islice
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
-
+from acuity.arrays import np
 from acuity.video.alignment.faults import Kind, Misalignment, most_first
 from acuity.video.alignment.matching import (
     FLOOR,
@@ -27,6 +25,9 @@ from acuity.video.alignment.matching import (
 from acuity.video.alignment.path import Costs, best_path
 from acuity.video.alignment.signature import coarse
 from acuity.video.picture import Signature
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 REACH: Final = 8  # frames that the videos may be apart
 WINDOW: Final = 25  # frames whose errors are added up
@@ -47,7 +48,7 @@ _SHARP_STRAIGHT: Final = 0.4  # behind, where the reference changes in the same 
 _SHARP_SMOOTH: Final = 1.4
 _MOSTLY_SMOOTH: Final = 10.0  # times as sharp as the detail: the brightness changes, as in fades
 
-Sums = NDArray[np.float64]  # of the errors in detail and in coarse cells, by lag
+Sums: TypeAlias = "NDArray[np.float64]"  # of the errors in detail and in coarse cells, by lag
 
 # Lags of a detour. Larger lags behind are left out: low quality looks like them, and they are found
 # elsewhere.

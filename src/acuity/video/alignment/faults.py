@@ -6,12 +6,13 @@ import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
-import numpy as np
-from numpy.typing import NDArray
-
+from acuity.arrays import np
 from acuity.video.alignment.history import JUMP, History
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 Kind = Literal[
     "shift", "lost", "doubled", "detour", "swapped", "frozen", "twice", "half", "reversed", "other"

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
+from acuity.arrays import np
 
-Plane = NDArray[np.float32]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Plane: TypeAlias = "NDArray[np.float32]"
 # From a point of the distorted picture to that of the reference: how far across and down at the centre, how
 # much more from one sample to the next across and down, and a turn in radians.
-Motion = NDArray[np.floating[Any]]
+Motion: TypeAlias = "NDArray[np.floating[Any]]"
 
 LEAST_GAIN: Final = 4.0  # times less squared error: undoing what encoders do gives 1.5 at most
 _FINER: Final = 1.5  # times more for moves of less than a sample: scalers may shift by half of it

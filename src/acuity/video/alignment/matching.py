@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
-
+from acuity.arrays import np
 from acuity.video.picture import Signature
 
-Figures = NDArray[np.float64]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Figures: TypeAlias = "NDArray[np.float64]"
 
 # Variance of a cell, in squared 8-bit steps, that rounding and the encoder's finest noise make.
 FLOOR: Final = 0.05

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-import numpy as np
-
+from acuity.arrays import np
 from acuity.video.card_picture import CardPicture
 from acuity.video.picture import Picture, Signature
 
@@ -23,18 +22,22 @@ def cells_of(width: int, height: int, most: tuple[int, int] = FINE) -> tuple[int
 
 def grid(picture: Picture, most: tuple[int, int] = FINE) -> Signature:
     """The mean of each cell of the luma, as rows and columns, in steps of an 8-bit sample around mid-grey."""
+    return np.asarray(_means(picture, most))
+
+
+def _means(picture: Picture, most: tuple[int, int]) -> memoryview:
     from acuity import _native
 
-    cells = np.empty(cells_of(picture.width, picture.height, most), np.float32)
-    _native.signature(picture.luma, picture.format.depth, cells)
+    rows, columns = cells_of(picture.width, picture.height, most)
+    cells = memoryview(bytearray(4 * rows * columns)).cast("f", (rows, columns))
+    _native.signature(picture.samples[0], picture.format.depth, cells)
     return cells
 
 
-def sign(picture: Picture) -> Signature:
-    """The picture's signature; a card's decoder has signed its pictures already."""
-    if isinstance(picture, CardPicture) and picture.signature is not None:
-        return picture.signature
-    return grid(picture)
+def sign(picture: Picture) -> None:
+    """Give the picture its signature; a card's decoder has signed its pictures already."""
+    if not isinstance(picture, CardPicture) or picture.signed is None:
+        picture.signed = _means(picture, FINE)
 
 
 def coarse(signature: Signature) -> Signature:

@@ -7,12 +7,14 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
+from acuity.arrays import np
 from acuity.errors import PairingError, Remedy, to_set
 from acuity.video.alignment.aligner import Aligner
 from acuity.video.alignment.faults import Kind, Misalignment
 from acuity.video.alignment.geometry import Transformation
 from acuity.video.alignment.path import Solver
 from acuity.video.notes import Note, warning
+from acuity.video.pairs.early_watch import Glimpse
 from acuity.video.pairs.likeness import LIKELY, Brightness, Likeness, moved, relit, zoomed
 from acuity.video.pairs.pair_plan import PairPlan
 from acuity.video.picture import Picture, Signature
@@ -172,15 +174,17 @@ class Watch:
         """Whether it will refuse, and only has to see more frames to say why."""
         return self._refuse and self._aligner is not None and self._aligner.certain
 
-    def add(self, ref: Picture, dis: Picture) -> None:
+    def add(self, ref: Glimpse, dis: Glimpse) -> None:
         found = self._likeness.look(ref, dis)
-        self._brightness.add(ref.signature, dis.signature)
+        signed = ref.signed is not None and dis.signed is not None
+        pair = (np.asarray(ref.signed), np.asarray(dis.signed)) if signed else None
+        self._brightness.add(pair)
         if found is not None and found.flip and self._aligner is not None:
             self._tell_transformed(found)
         # A pan that is a frame late looks like a picture that was moved: it is told when time isn't to blame.
         self._moved = self._moved or found
-        if self._aligner is not None and ref.signature is not None and dis.signature is not None:
-            self._tell(self._aligner.add(ref.signature, dis.signature))
+        if self._aligner is not None and pair is not None:
+            self._tell(self._aligner.add(*pair))
 
     def end(self, ref: Iterable[Picture] = (), dis: Iterable[Picture] = ()) -> None:
         """Look at the last pairs; `ref` and `dis` are the frames after them, of which one has none."""

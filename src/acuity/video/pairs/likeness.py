@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
-
+from acuity.arrays import np
 from acuity.video.alignment.geometry import LEAST_GAIN, Transformation, squared_error, transformation
-from acuity.video.card_picture import CardPicture
-from acuity.video.picture import Picture, Samples, Signature
+from acuity.video.pairs.early_watch import LOOKS, Glimpse
+from acuity.video.picture import Samples, Signature
 
-Plane = NDArray[Any]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
-_LOOKS: Final = (8, 24, 40)  # pairs whose samples are compared
-_PART: Final = (288, 512)  # rows and columns from the middle of the picture that are compared
-# Pairs whose samples are kept, to tell whether geometry explains a lag, and their rows and columns.
-_KEPT: Final = 12
-_KEPT_PART: Final = (216, 384)
+Plane: TypeAlias = "NDArray[Any]"
+
+_KEPT: Final = 12  # pairs whose samples are kept, to tell whether geometry explains a lag
 _VISIBLE: Final = 10.0  # squared 8-bit steps of error that may come from more than coding
 _SURE: Final = 6.0  # times less squared error once it is undone, of one picture
 LIKELY: Final = 2.0  # likewise, of several to which the same was done
@@ -105,10 +102,11 @@ class Brightness:
         self._differences = np.zeros(_LEVELS)
         self._cells = np.zeros(_LEVELS)
 
-    def add(self, ref: Signature | None, dis: Signature | None) -> None:
-        """Take in the next pair."""
+    def add(self, pair: tuple[Signature, Signature] | None) -> None:
+        """Take in the signatures of the next pair."""
         number, self._pairs = self._pairs, self._pairs + 1
-        if number % _EVERY == 0 and ref is not None and dis is not None:
+        if number % _EVERY == 0 and pair is not None:
+            ref, dis = pair
             level = np.clip((ref.ravel() + 128) * (_LEVELS / 256), 0, _LEVELS - 1).astype(np.intp)
             self._differences += np.bincount(level, (dis - ref).ravel(), _LEVELS)
             self._cells += np.bincount(level, minlength=_LEVELS)
@@ -140,32 +138,32 @@ class Likeness:
         """The middle of the last pictures, reference and distorted."""
         return [ref for ref, _ in self._kept], [dis for _, dis in self._kept]
 
-    def look(self, ref: Picture, dis: Picture) -> Transformation | None:
+    def look(self, ref: Glimpse, dis: Glimpse) -> Transformation | None:
         """Take in the next pair; what was done to its picture, if it is one whose samples are compared.
 
         One look suffices for a clear change, and two that agree for a smaller one.
         """
         number, self._pairs = self._pairs, self._pairs + 1
-        if not isinstance(ref, CardPicture) and not isinstance(dis, CardPicture):
-            # Copies, because the pictures' own memory is used again.
-            self._kept.append((_middle(ref, _KEPT_PART).copy(), _middle(dis, _KEPT_PART).copy()))
-        if number not in _LOOKS:
+        if ref.middle is not None and dis.middle is not None:
+            self._kept.append((np.asarray(ref.middle), np.asarray(dis.middle)))
+        if number not in LOOKS:
             return None
         if (found := self._transformed(ref, dis)) is None:
             return None
         self._found.append(found)
         return found if found.gain >= _SURE or (len(self._found) > 1 and _alike(self._found[-2:])) else None
 
-    def _transformed(self, ref: Picture, dis: Picture) -> Transformation | None:
+    def _transformed(self, ref: Glimpse, dis: Glimpse) -> Transformation | None:
         """The change of the middle of the picture, looked for only where the samples differ visibly.
 
         Pictures on a card stay there: their signatures tell less.
         """
-        whole = None if ref.signature is None or dis.signature is None else (ref.signature, dis.signature)
-        if isinstance(ref, CardPicture) or isinstance(dis, CardPicture):
+        signed = ref.signed is not None and dis.signed is not None
+        whole = (np.asarray(ref.signed), np.asarray(dis.signed)) if signed else None
+        if ref.on_card or dis.on_card:
             return None if whole is None else transformation(*whole)
-        parts = _middle(ref, _PART), _middle(dis, _PART)
-        unit = float(1 << (ref.format.depth - 8))
+        parts = np.asarray(ref.part), np.asarray(dis.part)
+        unit = float(1 << (ref.depth - 8))
         if float(np.square((parts[0].astype(np.float32) - parts[1]) / unit).mean()) < _VISIBLE:
             return None
         if (found := transformation(*parts, LIKELY)) is None or not found.flip:
@@ -173,10 +171,3 @@ class Likeness:
         # The middle of a symmetric picture may seem to be flipped: ask the whole.
         flipped = found.gain >= LEAST_GAIN and (whole is None or transformation(*whole) is not None)
         return found if flipped else None
-
-
-def _middle(picture: Picture, part: tuple[int, int]) -> Samples:
-    """The middle of the luma: as many rows and columns as `part` says."""
-    luma = picture.luma
-    rows, columns = (max(0, (size - most) // 2) for size, most in zip(luma.shape, part, strict=True))
-    return luma[rows : luma.shape[0] - rows, columns : luma.shape[1] - columns]
