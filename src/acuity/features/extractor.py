@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Protocol, Self, TypeVar
 
 from acuity._native import Workspace
 from acuity.arrays import np
 from acuity.errors import FeatureError, UnfitPictureError
 from acuity.features.options import Option, OptionValue, name_suffix, parse_options, show
+from acuity.records import Record, field
 from acuity.video.picture import ColourTags
 
 if TYPE_CHECKING:
@@ -38,8 +38,7 @@ class Feature(NamedTuple):
     hidden: bool = False  # not reported: kept for figures derived from it, or of the whole clip
 
 
-@dataclass(frozen=True, slots=True)
-class Geometry:
+class Geometry(Record):
     """The size and depth of all pictures of a measurement, and what their samples stand for."""
 
     width: int
@@ -58,8 +57,7 @@ class Pair(NamedTuple):
     dis: Picture
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
+class Frame(Record):
     """A pair of pictures, with earlier pairs for extractors that look back."""
 
     index: int

@@ -173,4 +173,4 @@ def _rows(picture: Picture, top: int, bottom: int) -> Picture:
     shift = LAYOUTS[picture.format.layout]
     down = 1 if shift is None else 1 << shift[1]
     chroma = (plane[top // down : -(-bottom // down)] for plane in picture.planes[1:])
-    return picture.replaced(planes=(picture.luma[top:bottom], *chroma))
+    return picture.changed(planes=(picture.luma[top:bottom], *chroma))

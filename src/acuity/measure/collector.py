@@ -6,10 +6,10 @@ import math
 import threading
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from acuity.features.extractor import Derivation, Extractor
+from acuity.records import Record
 
 if TYPE_CHECKING:
     from acuity.devices.cuda.batch import BatchFigures
@@ -72,8 +72,7 @@ class Column:
         return values, written
 
 
-@dataclass(slots=True)
-class _Run:
+class _Run(Record, frozen=False):
     """A derivation over consecutive frames."""
 
     derivation: Derivation

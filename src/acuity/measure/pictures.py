@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from functools import lru_cache, partial
 from itertools import islice
 from numbers import Integral
@@ -273,7 +272,7 @@ class Intake:
             )
         if self.geometry is None:
             finer = all(picture.finer is not None for picture in pictures)
-            self.geometry = replace(ours, colour=self.colour, finer=finer)
+            self.geometry = ours.changed(colour=self.colour, finer=finer)
         elif ours != self.geometry:
             raise InputError(
                 f"frame {index} is {_describe(ours)}, but the video was {_describe(self.geometry)}"

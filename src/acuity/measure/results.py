@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
@@ -14,6 +13,7 @@ from acuity.arrays import np
 from acuity.errors import FeatureError, NoFramesError
 from acuity.measure.pooling import METHODS, POOLS, Bound, Method, pool
 from acuity.measure.segments import Segment
+from acuity.records import Record, field
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -48,8 +48,7 @@ def figures_of(columns: Mapping[str, NDArray[np.float64]]) -> Mapping[str, Seque
     return {name: np.asarray(values, np.float64).tolist() for name, values in columns.items()}
 
 
-@dataclass(frozen=True, eq=False)
-class Results:
+class Results(Record, eq=False):
     """The figures of every frame, in report order; NaN if a frame has none."""
 
     frames: list[int]  # frame numbers, one for each row of the columns
@@ -145,7 +144,7 @@ class Results:
         """The results with these columns before the others."""
         names = [*(name for name in first if name in self.columns), *self.columns]
         figures = {name: self._figures[name] for name in dict.fromkeys(names)}
-        return replace(self, columns=Columns(figures))
+        return self.changed(columns=Columns(figures))
 
     def steering(self) -> str | None:
         """A sentence about how the measurement was steered; None if it wasn't."""

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Hashable, Iterable
-from dataclasses import fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from acuity.errors import FeatureError, NameClashError
@@ -70,9 +69,10 @@ def is_same_model(one: Any, other: Any) -> bool:
         return False
     if isinstance(one, tuple):
         return len(one) == len(other) and all(map(is_same_model, one, other))
-    if one == other or not is_dataclass(one):
+    fields = getattr(one, "__dataclass_fields__", None)
+    if one == other or fields is None:
         return bool(one == other)
-    return all(is_same_model(getattr(one, f.name), getattr(other, f.name)) for f in fields(one))
+    return all(is_same_model(getattr(one, name), getattr(other, name)) for name in fields)
 
 
 def check_names(agenda: Agenda, prediction: Prediction, *, besides: str | None = None) -> None:
@@ -156,7 +156,7 @@ def swap_model(
     if repredict:
         earlier = found.kept(prediction.extractors, first)
         given = found.slot(name).assign(prediction, earlier)
-        found = replace(found.with_slot(given), claims=found.claims + 1)
+        found = found.with_slot(given).changed(claims=found.claims + 1)
     late = [extractor for extractor, settled in ready.items() if settled > now]
     missing = [extractor for extractor in ready if extractor.identity not in running]
     given_before = tuple((start, min(stop, now) - 1) for start, stop in earlier if start < now)

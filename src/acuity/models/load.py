@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -58,7 +57,7 @@ def load_model(spec: ModelSpec | str, ignored: list[str] | None = None) -> Model
     if spec.version is not None and (own := variant_options(spec.version, path)):
         given = spec.overrides
         merged = {e: {**own.get(e, {}), **given.get(e, {})} for e in dict.fromkeys((*own, *given))}
-        spec = replace(spec, overrides=merged)
+        spec = spec.changed(overrides=merged)
     document = read_document(path)
     unused: list[str] | None = None if ignored is None else []
     request = _Request(spec, path, unused)
@@ -69,7 +68,7 @@ def load_model(spec: ModelSpec | str, ignored: list[str] | None = None) -> Model
     if ignored is not None and unused:
         ignored += dict.fromkeys(unused)
         changes = [change for change in changes if change.partition("=")[0] not in unused]
-    return replace(model, options=":".join(changes)) if changes else model
+    return model.changed(options=":".join(changes)) if changes else model
 
 
 def _build_collection(document: Section, request: _Request) -> ModelCollection:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add, itemgetter
 from pathlib import Path
@@ -20,6 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self, TypeAlias
 from acuity.arrays import np
 from acuity.models.inputs import ModelFeature, ReadsFeatures
 from acuity.models.svm import SupportVectorRegression
+from acuity.records import Record
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -136,8 +136,7 @@ def _line(left: tuple[float, float], right: tuple[float, float]) -> tuple[float,
 Columns: TypeAlias = "Mapping[int, Floats] | Array"
 
 
-@dataclass(frozen=True, eq=False)
-class Model(ReadsFeatures):
+class Model(Record, ReadsFeatures, eq=False):
     """A loaded model; transform and clip are None if the file or the caller leaves them out."""
 
     name: str  # the column of its scores in reports
@@ -181,7 +180,7 @@ class Model(ReadsFeatures):
 
     def renamed(self, name: str) -> Self:
         """The model under another name."""
-        return replace(self, name=name)
+        return self.changed(name=name)
 
 
 def as_columns(columns: Columns, features: int) -> list[Floats]:
@@ -212,8 +211,7 @@ def member_name(name: str, number: int) -> str:
     return f"{name}_{number:04d}" if number else name
 
 
-@dataclass(frozen=True, eq=False)
-class ModelCollection(ReadsFeatures):
+class ModelCollection(Record, ReadsFeatures, eq=False):
     """The base model, trained on all data, and its bootstrap members."""
 
     name: str
@@ -270,7 +268,7 @@ class ModelCollection(ReadsFeatures):
         base, *members = (
             model.renamed(member_name(name, number)) for number, model in enumerate(self.models)
         )
-        return replace(self, name=name, base=base, members=tuple(members))
+        return self.changed(name=name, base=base, members=tuple(members))
 
     def _statistics(self, raws: Sequence[Floats]) -> tuple[list[float], ...]:
         """Statistics of the members' raw scores, after the first member's transform and clip."""

@@ -10,9 +10,9 @@ If a key is given twice, the last one counts, as in libvmaf.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 from acuity.errors import ModelError
+from acuity.records import Record, field
 from acuity.text import quoted, shortened
 from acuity.video.local_file import local_size
 
@@ -25,8 +25,7 @@ _SWITCH = {"true": True, "false": False}
 _EXAMPLE = "for example version=vmaf_v0.6.1:name=vmaf:vif.vif_enhn_gain_limit=1.0"
 
 
-@dataclass(frozen=True)
-class ModelSpec:
+class ModelSpec(Record):
     """The model to load, its name in reports, and changes of its options."""
 
     version: str | None = None

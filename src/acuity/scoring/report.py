@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from acuity.arrays import np
@@ -18,6 +17,7 @@ from acuity.measure.results import Results
 from acuity.models.choose import ModelChoice
 from acuity.models.inputs import AnyModel
 from acuity.models.model import Model, ModelCollection
+from acuity.records import Record, field
 from acuity.report.document import plain
 from acuity.video.notes import Note
 from acuity.video.pairs.clock import PairTimes
@@ -39,8 +39,7 @@ _EACH: Final = 1 / 25  # seconds of a frame, where no rate is known
 _INTERVAL: Final = ("bagging", "stddev", "ci_p95_lo", "ci_p95_hi")
 
 
-@dataclass(frozen=True, eq=False)
-class ScoreReport:
+class ScoreReport(Record, eq=False):
     """The figures of every frame, and how they were computed."""
 
     results: Results

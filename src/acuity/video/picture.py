@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
 from acuity.arrays import np
 from acuity.errors import InputError
+from acuity.records import Record, field
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -27,8 +27,7 @@ Samples: TypeAlias = "NDArray[np.uint8] | NDArray[np.uint16]"
 Signature: TypeAlias = "NDArray[np.float32]"  # means of the luma in a grid of cells, as rows and columns
 
 
-@dataclass(frozen=True, slots=True)
-class PixelFormat:
+class PixelFormat(Record):
     """Chroma layout and bit depth of a planar YUV picture."""
 
     layout: str
@@ -99,8 +98,7 @@ def split_format(name: str) -> tuple[str, int | None]:
     return match["layout"] or "400", int(match["depth"]) if match["depth"] else None
 
 
-@dataclass(eq=False, slots=True)
-class Kept:
+class Kept(Record, frozen=False, eq=False):
     """Figures of a picture that several measurements read: those that depend on it and earlier ones alone.
 
     Any thread may read and write `figures`: whoever computes one finds the same value.
@@ -156,7 +154,7 @@ class Picture:
     def signature(self, signature: Signature | None) -> None:
         self.signed = signature
 
-    def replaced(
+    def changed(
         self, planes: tuple[Samples, ...] | None = None, format: PixelFormat | None = None
     ) -> Picture:
         """Another picture with these planes, of the same moment."""

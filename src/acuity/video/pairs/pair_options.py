@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
 from acuity.errors import PairingError, to_set
+from acuity.records import Record
 
 AUTO: Final = "auto"
 _RECTANGLE: Final = re.compile(r"([0-9]{1,6}):([0-9]{1,6}):([0-9]{1,6}):([0-9]{1,6})")
@@ -24,8 +24,7 @@ class Rectangle(NamedTuple):
         return ":".join(map(str, self))
 
 
-@dataclass(frozen=True, slots=True)
-class PairOptions:
+class PairOptions(Record):
     """The options of pair_videos().
 
     scale: 'auto' scales the distorted video to the reference's size when a container is involved and

@@ -78,7 +78,7 @@ class Recolour:
             cast("Samples", np.clip(np.rint(plane + np.float32(zero)), 0, top).astype(format.dtype))
             for plane, zero in zip(values, _zeros(self.target), strict=True)
         )
-        return picture.replaced(planes=planes, format=format)
+        return picture.changed(planes=planes, format=format)
 
 
 def gamut_matrix(source: str, target: str) -> NDArray[np.float64]:
