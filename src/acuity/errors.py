@@ -5,7 +5,9 @@ its own (`Remedy`), so a command prints `--scale force` where Python prints `sca
 """
 
 from collections.abc import Callable
-from typing import Any, Final, Literal, NamedTuple, Self
+from typing import Any, Final, Literal, Self
+
+from acuity.records import NamedTuple
 
 GEOMETRY: Final = ("width", "height", "pixel_format", "bitdepth")  # the settings that describe raw video
 

@@ -1,13 +1,68 @@
-"""Records: classes whose annotated names are fields, used like dataclasses.
+"""Records: classes whose annotated names are fields, used like dataclasses; and tuples with such names.
 
 dataclasses compile code for each class, and load a good part of Python's library: together that took as long
 as Python itself takes to start. A program may still use dataclasses.replace() and its like on a record.
+typing's NamedTuple compiles code too, and this one doesn't.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, Final, NamedTuple, Self, dataclass_transform
+from _collections import _tuplegetter
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, dataclass_transform
+
+if TYPE_CHECKING:
+    from typing import NamedTuple as NamedTuple
+else:
+
+    class _Naming(type):
+        """Makes the annotated names of a class those of the entries of its tuples."""
+
+        def __new__(mcs, name: str, bases: tuple[type, ...], space: dict[str, Any], **more: Any) -> type:
+            if not any(getattr(base, "_fields", ()) for base in bases):
+                fields = tuple(space.get("__annotations__", ()))
+                space["_fields"] = space["__match_args__"] = fields
+                space["_field_defaults"] = {field: space[field] for field in fields if field in space}
+                space |= {field: _tuplegetter(number, "") for number, field in enumerate(fields)}
+                space["__slots__"] = ()
+            return super().__new__(mcs, name, bases, space, **more)
+
+    class NamedTuple(tuple, metaclass=_Naming):
+        """The base of tuples whose entries have names, with the methods that typing's have."""
+
+        def __new__(cls, *values: Any, **named: Any) -> Any:
+            fields = cls._fields
+            if named or len(values) < len(fields):
+                rest = fields[len(values) :]
+                if unknown := named.keys() - set(rest):
+                    raise TypeError(f"{cls.__name__} has no such entry, or was given it twice: {unknown}")
+                given = {**cls._field_defaults, **named}
+                if missing := [field for field in rest if field not in given]:
+                    raise TypeError(f"{cls.__name__} needs {', '.join(missing)}")
+                values = (*values, *(given[field] for field in rest))
+            if len(values) > len(fields):
+                raise TypeError(f"{cls.__name__} has {len(fields)} entries, not {len(values)}")
+            return tuple.__new__(cls, values)
+
+        @classmethod
+        def _make(cls, values: Iterable[Any]) -> Any:
+            return cls(*values)
+
+        def _replace(self, **named: Any) -> Any:
+            if unknown := named.keys() - set(self._fields):
+                raise ValueError(f"{type(self).__name__} has no such entry: {unknown}")
+            return type(self)(**{**self._asdict(), **named})
+
+        def _asdict(self) -> dict[str, Any]:
+            return dict(zip(self._fields, self, strict=True))
+
+        def __repr__(self) -> str:
+            shown = (f"{field}={value!r}" for field, value in zip(self._fields, self, strict=True))
+            return f"{type(self).__name__}({', '.join(shown)})"
+
+        def __getnewargs__(self) -> tuple[Any, ...]:
+            return tuple(self)
+
 
 MISSING: Final = object()  # the default of a field that has none
 
@@ -56,7 +111,7 @@ class _Dataclass:
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 class Record:
-    """The base of records: they can't be changed, and are equal if their fields are, unless a class says so."""
+    """The base of records: not to be changed, and equal if their fields are, unless a class says so."""
 
     fields: ClassVar[dict[str, Field]] = {}
     __dataclass_fields__: ClassVar[Any] = _Dataclass()

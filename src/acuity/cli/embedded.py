@@ -5,7 +5,6 @@ from __future__ import annotations
 import fcntl
 import math
 import os
-import secrets
 import signal
 import sys
 from collections.abc import Iterator
@@ -174,6 +173,8 @@ def _config(wanted: EmbeddedOptions) -> tuple[EmbeddedConfig, str]:
         raise EmbeddedError(str(error)) from None
     if tokens or wanted.live is None:
         return EmbeddedConfig(token=tokens), ""
+    import secrets
+
     token = secrets.token_urlsafe(_TOKEN_BYTES)
     return EmbeddedConfig(token=token), f"#token={token}"
 

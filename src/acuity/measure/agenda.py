@@ -6,7 +6,6 @@ An agenda is immutable: steering makes a new one, which replaces it between two 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple
 
 from acuity.errors import FeatureError
 from acuity.features.extractor import REACH, Extractor
@@ -14,7 +13,7 @@ from acuity.measure.collector import Collector
 from acuity.measure.epochs import FOREVER, Epochs, Sampling
 from acuity.measure.plan import NOTHING, ExtractorSet, Plan, make_plan
 from acuity.measure.segments import Slot
-from acuity.records import Record, field
+from acuity.records import NamedTuple, Record, field
 
 
 class Need(NamedTuple):

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import binascii
 from collections.abc import Iterable, Mapping, Sized
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from acuity.arrays import np
 from acuity.errors import ResumeError
 from acuity.measure.agenda import Agenda
 from acuity.measure.collector import Collector
+from acuity.records import NamedTuple
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache, partial
 from itertools import islice
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, cast
 
 from acuity.arrays import np
 from acuity.errors import InputError, PairingError, to_set
 from acuity.features.extractor import REACH, Frame, Geometry, Pair
 from acuity.measure.loans import Loan
+from acuity.records import NamedTuple
 from acuity.text import quoted, told
 from acuity.video.card_picture import CardPicture
 from acuity.video.picture import LAYOUTS, ColourTags, Picture, PixelFormat, Samples

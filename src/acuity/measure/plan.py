@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from types import MappingProxyType
-from typing import Final, NamedTuple
+from typing import Final
 
 from acuity.errors import FeatureError
 from acuity.features.extractor import Extractor, Geometry
-from acuity.records import Record, field
+from acuity.records import NamedTuple, Record, field
 
 
 class ExtractorSet:

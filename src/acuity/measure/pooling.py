@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Array: TypeAlias = "Sequence[float] | NDArray[np.float64]"
-_NUMBER: Final = re.compile(r"-?[0-9]+(\.[0-9]*)?|-?\.[0-9]+")
+_NUMBER: Final = r"-?[0-9]+(\.[0-9]*)?|-?\.[0-9]+"
 Method = str | tuple[str, float]
 Bound = int | None  # a frame, or no limit
 
@@ -85,7 +85,7 @@ def pool(values: Array, method: Method = "mean") -> float:
             return percentile(values, float(percent))
     elif method in METHODS:
         return METHODS[method](values)
-    elif method[:1] == "p" and _NUMBER.fullmatch(method[1:]):
+    elif method[:1] == "p" and re.fullmatch(_NUMBER, method[1:]):
         return percentile(values, float(method[1:]))
     raise FeatureError(
         f"unknown pooling method {method!r}: use one of {', '.join(METHODS)}, or p with a percentile"

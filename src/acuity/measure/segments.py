@@ -8,11 +8,12 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from acuity.errors import ScoreError
 from acuity.measure.collector import Collector, Figures
 from acuity.measure.epochs import FOREVER, Epochs
+from acuity.records import NamedTuple
 
 if TYPE_CHECKING:
     from acuity.models.inputs import AnyModel

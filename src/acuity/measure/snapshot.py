@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
 
 from acuity.arrays import np
 from acuity.errors import FeatureError, NotReady
@@ -16,6 +15,7 @@ from acuity.measure.epochs import counted, is_counted
 from acuity.measure.plan import ExtractorSet
 from acuity.measure.results import Columns, Results
 from acuity.measure.segments import Prediction, Segment, Slot
+from acuity.records import NamedTuple
 
 
 class Snapshot(NamedTuple):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Hashable, Iterable
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from acuity.errors import FeatureError, NameClashError
 from acuity.features import reserved_names
@@ -20,6 +20,7 @@ from acuity.measure.collector import Collector
 from acuity.measure.epochs import Epochs
 from acuity.measure.segments import Prediction
 from acuity.models.spec import DEFAULT_NAME
+from acuity.records import NamedTuple
 
 if TYPE_CHECKING:
     from acuity.models.inputs import AnyModel

@@ -1,16 +1,18 @@
 """Reads model files as JSON documents, with bounds, and errors that name the file and the key."""
 
-import hashlib
 import json
 import math
 from collections.abc import Mapping
-from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from acuity.errors import ModelError, PathError
 from acuity.foreign_json import NestedTooDeeply, parse_json
+from acuity.records import NamedTuple
 from acuity.text import quoted, shortened
 from acuity.video.local_file import local_opener, regular_opener
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 MAX_BYTES = 64 * 1024 * 1024
 # Integers of more digits are read as floats, which are exact enough and free of Python's limit on digits.
@@ -25,7 +27,14 @@ class Section(NamedTuple):
     file: str
     where: str
     values: Mapping[str, object]
-    sha256: str = ""  # of the whole file, in the section that is the document
+    data: bytes = b""  # of the whole file, in the section that is the document
+
+    @property
+    def sha256(self) -> str:
+        """Of the whole file."""
+        import hashlib
+
+        return hashlib.sha256(self.data).hexdigest()
 
     def fail(self, key: str, problem: str) -> ModelError:
         """The error to raise: one sentence that names the file, the key and the problem."""
@@ -100,13 +109,13 @@ class Section(NamedTuple):
         return float(value)
 
 
-def read_document(path: str | Path, most: int = MAX_BYTES, *, regular: bool = False) -> Section:
+def read_document(path: "str | Path", most: int = MAX_BYTES, *, regular: bool = False) -> Section:
     """Read a model file; refuses more than `most` bytes, bad or ambiguous JSON, and numbers not finite.
 
     `regular` refuses pipes and devices, too.
     """
     file = str(path)
-    text, sha256 = _read_text(file, most, regular)
+    text, data = _read_text(file, most, regular)
     try:
         document = parse_json(
             text,
@@ -122,11 +131,11 @@ def read_document(path: str | Path, most: int = MAX_BYTES, *, regular: bool = Fa
         raise ModelError(f"the model file {file!r} is nested too deeply to be a model") from None
     if not isinstance(document, dict):
         raise ModelError(f"the model file {file!r} must hold a JSON object, not {_kind(document)}")
-    return Section(file, "", document, sha256)
+    return Section(file, "", document, data)
 
 
-def _read_text(file: str, most: int, regular: bool) -> tuple[str, str]:
-    """The text and the SHA-256 of a file."""
+def _read_text(file: str, most: int, regular: bool) -> tuple[str, bytes]:
+    """The text and the bytes of a file."""
     if file.endswith(".pkl"):
         raise ModelError(f"the model file {file!r} is a pickle, which is not supported; use a JSON model")
     try:
@@ -140,7 +149,7 @@ def _read_text(file: str, most: int, regular: bool) -> tuple[str, str]:
     if len(data) > most:
         raise ModelError(f"the model file {file!r} is larger than {most >> 20} MiB, more than it needs")
     try:
-        return data.decode("utf-8-sig"), hashlib.sha256(data).hexdigest()
+        return data.decode("utf-8-sig"), data
     except UnicodeDecodeError:
         raise ModelError(f"the model file {file!r} is not text, so it is not a JSON model") from None
 

@@ -5,13 +5,15 @@ be described.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
 from acuity.errors import TO_LIST_FEATURES, TO_LIST_MODELS, FeatureError, ModelError
+from acuity.records import NamedTuple
 from acuity.text import quoted, shortened
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import numpy as np
     from numpy.typing import NDArray
 
@@ -47,7 +49,7 @@ class AnyModel(Protocol):
     @property
     def label(self) -> str: ...
     @property
-    def path(self) -> Path: ...
+    def path(self) -> "Path": ...
     @property
     def kind(self) -> str: ...
     @property

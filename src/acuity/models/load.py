@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from pathlib import Path
-from typing import NamedTuple
 
 from acuity.errors import ModelError, to_give
 from acuity.features.options import WRITING
@@ -19,9 +17,10 @@ from acuity.models.model import (
     ScoreTransform,
     member_name,
 )
-from acuity.models.sources import find_model, variant_options
+from acuity.models.sources import model_path, variant_options
 from acuity.models.spec import ModelSpec, parse_spec
 from acuity.models.svm import parse_libsvm
+from acuity.records import NamedTuple
 from acuity.text import quoted, shortened
 
 MAX_FEATURES = 64  # as in libvmaf
@@ -36,7 +35,7 @@ class _Request(NamedTuple):
     """The settings that all models of a file share."""
 
     spec: ModelSpec
-    path: Path
+    path: str
     ignored: list[str] | None
 
 
@@ -53,7 +52,7 @@ def load_model(spec: ModelSpec | str, ignored: list[str] | None = None) -> Model
             to_give("tiny_model", verb="name it with"),
         )
     changes = spec.changes
-    path = Path(spec.path) if spec.path is not None else find_model(str(spec.version))
+    path = str(spec.path) if spec.path is not None else model_path(str(spec.version))
     if spec.version is not None and (own := variant_options(spec.version, path)):
         given = spec.overrides
         merged = {e: {**own.get(e, {}), **given.get(e, {})} for e in dict.fromkeys((*own, *given))}
@@ -116,7 +115,7 @@ def _build_model(document: Section, request: _Request, name: str) -> Model:
     return Model(
         name=name,
         label=spec.label,
-        path=request.path,
+        file=request.path,
         kind=kind,
         features=apply_overrides(features, spec.overrides, spec.label, request.ignored),
         svm=svm,

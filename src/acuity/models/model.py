@@ -13,15 +13,16 @@ from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from functools import reduce
 from operator import add, itemgetter
-from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Self, TypeAlias
+from typing import TYPE_CHECKING, Self, TypeAlias
 
 from acuity.arrays import np
 from acuity.models.inputs import ModelFeature, ReadsFeatures
 from acuity.models.svm import SupportVectorRegression
-from acuity.records import Record
+from acuity.records import NamedTuple, Record
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from numpy.typing import NDArray
 
 Array: TypeAlias = "NDArray[np.float64]"
@@ -136,12 +137,25 @@ def _line(left: tuple[float, float], right: tuple[float, float]) -> tuple[float,
 Columns: TypeAlias = "Mapping[int, Floats] | Array"
 
 
-class Model(Record, ReadsFeatures, eq=False):
+class _OfFile(ReadsFeatures):
+    """The base of what is read from one model file."""
+
+    file: str
+
+    @property
+    def path(self) -> Path:
+        """Its file."""
+        from pathlib import Path
+
+        return Path(self.file)
+
+
+class Model(Record, _OfFile, eq=False):
     """A loaded model; transform and clip are None if the file or the caller leaves them out."""
 
     name: str  # the column of its scores in reports
     label: str  # the version or path, for people
-    path: Path
+    file: str
     kind: str  # the file's model_type
     features: tuple[ModelFeature, ...]
     svm: SupportVectorRegression
@@ -211,12 +225,12 @@ def member_name(name: str, number: int) -> str:
     return f"{name}_{number:04d}" if number else name
 
 
-class ModelCollection(Record, ReadsFeatures, eq=False):
+class ModelCollection(Record, _OfFile, eq=False):
     """The base model, trained on all data, and its bootstrap members."""
 
     name: str
     label: str
-    path: Path
+    file: str
     base: Model
     members: tuple[Model, ...]
     options: str = ""  # the changed options, in the notation of --model

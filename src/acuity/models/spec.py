@@ -19,7 +19,7 @@ from acuity.video.local_file import local_size
 DEFAULT_NAME = "vmaf"
 
 # The name becomes a CSV column and an XML attribute, so it must need no quoting in either.
-_NAME = re.compile(r"\w[\w.+-]*")
+_NAME = r"\w[\w.+-]*"
 _FLAGS = ("disable_clip", "enable_transform")
 _SWITCH = {"true": True, "false": False}
 _EXAMPLE = "for example version=vmaf_v0.6.1:name=vmaf:vif.vif_enhn_gain_limit=1.0"
@@ -38,7 +38,7 @@ class ModelSpec(Record):
     def __post_init__(self) -> None:
         if (self.version is None) == (self.path is None):
             raise ModelError("a model needs either version= or path=, and not both")
-        if not _NAME.fullmatch(self.name):
+        if not re.fullmatch(_NAME, self.name):
             raise ModelError(
                 f"the model name {quoted(self.name)} cannot be used in reports; "
                 "use letters, digits, '_', '.', '+' and '-' only"

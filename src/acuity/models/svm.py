@@ -19,9 +19,10 @@ import math
 import re
 from array import array
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from acuity.errors import ModelError
+from acuity.records import NamedTuple
 from acuity.text import quoted
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ _IGNORED = frozenset(("degree", "coef0", "label", "probA", "probB", "nr_sv"))
 _READ = frozenset(("svm_type", "kernel_type", "nr_class", "gamma", "rho", "total_sv"))
 _EXPECTED = {"svm_type": "nu_svr", "kernel_type": "rbf", "nr_class": "2"}
 # Refuses what float() accepts and libsvm doesn't: nan, inf, underscores, digits of other scripts.
-_NUMERIC_TEXT = re.compile(r"[-+.0-9eE:\s]*", re.ASCII)
+_NUMERIC_TEXT = r"(?a)[-+.0-9eE:\s]*"
 
 Fail = Callable[[str], ModelError]
 
@@ -130,7 +131,7 @@ def _header_number(header: dict[str, str], key: str, fail: Fail) -> float:
     if value is None:
         raise fail(f"the libsvm text has no {key}")
     try:
-        number = float(value) if _NUMERIC_TEXT.fullmatch(value) else math.nan
+        number = float(value) if re.fullmatch(_NUMERIC_TEXT, value) else math.nan
     except ValueError:
         number = math.nan
     if not math.isfinite(number):
@@ -143,7 +144,7 @@ def _parse_vectors(rows: list[str], features: int, fail: Fail) -> tuple[Doubles,
     vectors = array("d", bytes(8 * len(rows) * features))
     for number, row in enumerate(rows):
         try:
-            if not _NUMERIC_TEXT.fullmatch(row):
+            if not re.fullmatch(_NUMERIC_TEXT, row):
                 raise ValueError
             coefficient, *entries = row.split()
             coefficients[number] = float(coefficient)

@@ -9,9 +9,8 @@ legacy is libvmaf's own rule.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from acuity.errors import OutputError
+from acuity.records import NamedTuple
 
 _DIGITS = {"max": 17, "full": 17, **{str(digits): digits for digits in range(1, 18)}}
 # libvmaf takes the integer part as a 32-bit int; beyond it the rule for small fractions never applies.

@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from acuity.devices import open_backend, open_decoder
 from acuity.errors import InputError, ModelError, to_omit, to_set
@@ -22,6 +22,7 @@ from acuity.models.choose import (
     models_for_viewing,
 )
 from acuity.models.inputs import AnyModel
+from acuity.records import NamedTuple
 from acuity.scoring.metrics import Metric, find_metrics, headlines
 from acuity.scoring.report import ScoreReport
 from acuity.scoring.request import Request

@@ -6,10 +6,10 @@ import math
 import os
 from collections.abc import Collection
 from importlib import import_module
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal
 
 from acuity.errors import Remedy, to_set
-from acuity.records import Record, field
+from acuity.records import NamedTuple, Record, field
 from acuity.text import shortened
 
 MAX_COUNT: Final = 2**31 - 1  # frames and pixels: what C's int holds

@@ -7,10 +7,11 @@ import sys
 import threading
 from collections.abc import Callable
 from mmap import MAP_ANONYMOUS, MAP_PRIVATE, mmap
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from acuity.arrays import np
 from acuity.errors import FormatError
+from acuity.records import NamedTuple
 from acuity.video.picture import PixelFormat, Samples
 
 if TYPE_CHECKING:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 from acuity.arrays import np
+from acuity.records import NamedTuple
 from acuity.video.picture import Picture, PixelFormat, Samples
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from acuity.arrays import np
 from acuity.errors import InputError
-from acuity.records import Record, field
+from acuity.records import NamedTuple, Record, field
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -19,9 +19,7 @@ LAYOUTS: Final[dict[str, tuple[int, int] | None]] = {"400": None, "420": (1, 1),
 DEPTHS: Final = (8, 10, 12, 14, 16)
 
 # Common spellings: libvmaf's "420", Y4M's "420p10", FFmpeg's "yuv420p10le", "gray10le".
-_NAME: Final = re.compile(
-    r"(?:(?:yuvj?)?(?P<layout>400|420|422|444)|gray)(?:p?(?P<depth>8|9|1[0-6])(?:le)?|p)?"
-)
+_NAME: Final = r"(?:(?:yuvj?)?(?P<layout>400|420|422|444)|gray)(?:p?(?P<depth>8|9|1[0-6])(?:le)?|p)?"
 
 Samples: TypeAlias = "NDArray[np.uint8] | NDArray[np.uint16]"
 Signature: TypeAlias = "NDArray[np.float32]"  # means of the luma in a grid of cells, as rows and columns
@@ -92,7 +90,7 @@ class ColourTags(NamedTuple):
 
 def split_format(name: str) -> tuple[str, int | None]:
     """The layout, and the depth if the name has it: 'yuv420p10le' has, '420' has not."""
-    match = _NAME.fullmatch(name.strip().lower())
+    match = re.fullmatch(_NAME, name.strip().lower())
     if match is None:
         raise InputError(f"unknown pixel format '{name}': use one of {', '.join(LAYOUTS)}")
     return match["layout"] or "400", int(match["depth"]) if match["depth"] else None

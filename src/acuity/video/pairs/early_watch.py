@@ -5,8 +5,9 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
+from acuity.records import NamedTuple
 from acuity.video.card_picture import CardPicture
 from acuity.video.picture import Picture
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import Final, Literal, NamedTuple, get_args, get_origin, get_type_hints
+from typing import Final, Literal, get_args, get_origin, get_type_hints
 
 from acuity.errors import PairingError, to_set
-from acuity.records import Record
+from acuity.records import NamedTuple, Record
 
 AUTO: Final = "auto"
-_RECTANGLE: Final = re.compile(r"([0-9]{1,6}):([0-9]{1,6}):([0-9]{1,6}):([0-9]{1,6})")
+_RECTANGLE: Final = r"([0-9]{1,6}):([0-9]{1,6}):([0-9]{1,6}):([0-9]{1,6})"
 
 
 class Rectangle(NamedTuple):
@@ -100,7 +100,7 @@ class PairOptions(Record):
         """The part that `crop` names; None where it names none."""
         if self.crop in (None, AUTO):
             return None
-        match = _RECTANGLE.fullmatch(str(self.crop))
+        match = re.fullmatch(_RECTANGLE, str(self.crop))
         found = Rectangle(*map(int, match.groups())) if match else Rectangle(0, 0, 0, 0)
         if not (found.width and found.height):
             raise PairingError(

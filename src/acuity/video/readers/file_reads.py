@@ -10,8 +10,9 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from acuity.records import NamedTuple
 from acuity.video.buffers import BufferPool, Bytes
 from acuity.video.picture import Picture
 from acuity.video.readers.prefetch import Produce, ReadAhead

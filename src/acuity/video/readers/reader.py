@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from acuity.errors import InputError, NoFramesError
-from acuity.records import Record, field
+from acuity.records import NamedTuple, Record, field
 from acuity.video.notes import Note
 from acuity.video.picture import Picture, PixelFormat
 

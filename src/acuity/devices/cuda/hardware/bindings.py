@@ -9,11 +9,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from importlib.util import find_spec
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from acuity.devices.cuda.hardware.driver import DriverError, LoadedDriver
+from acuity.devices.signs import is_installed
 from acuity.errors import BackendError, to_set
+from acuity.records import NamedTuple
 
 _CUPY_FOLDER: Final = "CUPY_CACHE_DIR"
 INSTALL: Final = "pip install 'acuity-vmaf[cuda]'"
@@ -26,11 +27,6 @@ class Bindings(NamedTuple):
     driver: LoadedDriver
     nvrtc: Callable[[], Any]  # loads the compiler, which takes a third of a second
     errors: tuple[type[Exception], ...]  # what failures of the runtime and the driver raise
-
-
-def is_installed() -> bool:
-    """Whether CuPy is installed; imports nothing."""
-    return find_spec("cupy_backends") is not None
 
 
 def load_bindings() -> Bindings:

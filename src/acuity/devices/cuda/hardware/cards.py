@@ -14,11 +14,11 @@ from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from acuity.devices.cuda.hardware.bindings import INSTALL, Bindings, is_installed, load_bindings
+from acuity.devices.cuda.hardware.bindings import INSTALL, Bindings, load_bindings
 from acuity.devices.cuda.hardware.card_context import Properties
 from acuity.devices.cuda.hardware.cuda_errors import INSTEAD, NO_DEVICE, start_failure, status_of
-from acuity.devices.cuda.hardware.driver import has_traces
 from acuity.devices.device import WORKER_VARIABLE, Signs
+from acuity.devices.signs import has_traces, is_installed
 from acuity.errors import BackendError
 
 if TYPE_CHECKING:

@@ -11,9 +11,10 @@ import threading
 from contextlib import suppress
 from typing import Final
 
-from acuity.devices.cuda.hardware.bindings import is_installed, load_bindings
-from acuity.devices.cuda.hardware.driver import LoadedDriver, has_traces
+from acuity.devices.cuda.hardware.bindings import load_bindings
+from acuity.devices.cuda.hardware.driver import LoadedDriver
 from acuity.devices.device import WORKER_VARIABLE
+from acuity.devices.signs import has_traces, is_installed
 
 NAME: Final = "acuity-early-start"  # of the thread
 
