@@ -51,6 +51,8 @@ if TYPE_CHECKING:
     from acuity.video.readers.open import open_video
     from acuity.video.readers.reader import VideoInfo, VideoReader
 
+del TYPE_CHECKING
+
 __version__ = "0.1.0"
 
 # Where each public name lives.

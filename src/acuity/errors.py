@@ -4,6 +4,8 @@ A message is one sentence for people: it names the file, the value and the remed
 its own (`Remedy`), so a command prints `--scale force` where Python prints `scale=force`.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import Any, Final, Literal, Self
 

@@ -7,13 +7,13 @@ typing's NamedTuple compiles code too, and this one doesn't.
 
 from __future__ import annotations
 
-from _collections import _tuplegetter
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, dataclass_transform
 
 if TYPE_CHECKING:
     from typing import NamedTuple as NamedTuple
 else:
+    from _collections import _tuplegetter
 
     class _Naming(type):
         """Makes the annotated names of a class those of the entries of its tuples."""
@@ -93,18 +93,18 @@ def field(
     return Field(default, default_factory, compare, repr, metadata or {})
 
 
-class _Dataclass:
-    """A record's fields as those of a dataclass, for the functions of that module."""
+class AsDataclass:
+    """The `fields` of a class as those of a dataclass, for the functions of that module."""
 
-    def __get__(self, record: object, kind: type[Record]) -> Any:
+    def __get__(self, record: object, kind: Any) -> Any:
         import dataclasses
 
         made = []
         for name, entry in kind.fields.items():
-            default = {} if entry.default is MISSING else {"default": entry.default}
+            default: dict[str, Any] = {} if entry.default is MISSING else {"default": entry.default}
             if entry.default_factory is not None:
                 default = {"default_factory": entry.default_factory}
-            given = {"compare": entry.compare, "repr": entry.repr, "metadata": entry.metadata}
+            given: dict[str, Any] = {"compare": entry.compare, "repr": entry.repr, "metadata": entry.metadata}
             made.append((name, Any, dataclasses.field(**default, **given, kw_only=True)))
         return dataclasses.make_dataclass(kind.__name__, made).__dataclass_fields__  # type: ignore[attr-defined]
 
@@ -114,7 +114,7 @@ class Record:
     """The base of records: not to be changed, and equal if their fields are, unless a class says so."""
 
     fields: ClassVar[dict[str, Field]] = {}
-    __dataclass_fields__: ClassVar[Any] = _Dataclass()
+    __dataclass_fields__: ClassVar[Any] = AsDataclass()
 
     def __init_subclass__(cls, *, frozen: bool = True, eq: bool = True, kw_only: bool = False) -> None:
         own = {}
@@ -126,7 +126,7 @@ class Record:
                     delattr(cls, name)
         cls.fields = {**cls.fields, **own}
         if not frozen:
-            cls.__setattr__ = object.__setattr__  # type: ignore[method-assign]
+            cls.__setattr__ = object.__setattr__  # type: ignore[method-assign, assignment]
             cls.__hash__ = None  # type: ignore[assignment]
         if not eq:
             cls.__eq__, cls.__hash__ = object.__eq__, object.__hash__  # type: ignore[method-assign]

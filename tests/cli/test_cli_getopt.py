@@ -155,8 +155,7 @@ def cuda(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> FakeCuda:
     monkeypatch.setattr("acuity.devices.cuda.hardware.probe.check_card", lambda card: None)
     monkeypatch.setattr(cards, "CARDS", found)
     monkeypatch.setattr("acuity.devices.signs.has_traces", lambda: True)
-    monkeypatch.setattr(early_start, "has_traces", lambda: True)
-    monkeypatch.setattr(early_start, "is_installed", lambda: True)
+    monkeypatch.setattr("acuity.devices.signs.is_installed", lambda: True)
     monkeypatch.setattr(early_start, "load_bindings", cuda.bindings)
 
     def begun(_: LoadedDriver, number: int) -> int:

@@ -1,5 +1,7 @@
 """Reads model files as JSON documents, with bounds, and errors that name the file and the key."""
 
+from __future__ import annotations
+
 import json
 import math
 from collections.abc import Mapping
@@ -44,11 +46,11 @@ class Section(NamedTuple):
         """Whether an optional key is present; null counts as absent."""
         return self.values.get(key) is not None
 
-    def section(self, key: str) -> "Section":
+    def section(self, key: str) -> Section:
         value = self._of(dict, key, self._require(key), "be an object")
         return Section(self.file, self._path(key), value)
 
-    def sections(self, key: str) -> list["Section"]:
+    def sections(self, key: str) -> list[Section]:
         entries = [self._of(dict, key, entry, "hold objects") for entry in self._list(key)]
         return [Section(self.file, f"{self._path(key)}[{i}]", entry) for i, entry in enumerate(entries)]
 
@@ -109,7 +111,7 @@ class Section(NamedTuple):
         return float(value)
 
 
-def read_document(path: "str | Path", most: int = MAX_BYTES, *, regular: bool = False) -> Section:
+def read_document(path: str | Path, most: int = MAX_BYTES, *, regular: bool = False) -> Section:
     """Read a model file; refuses more than `most` bytes, bad or ambiguous JSON, and numbers not finite.
 
     `regular` refuses pipes and devices, too.

@@ -8,6 +8,8 @@
 If a key is given twice, the last one counts, as in libvmaf.
 """
 
+from __future__ import annotations
+
 import re
 from collections.abc import Mapping
 

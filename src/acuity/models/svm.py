@@ -19,7 +19,7 @@ import math
 import re
 from array import array
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from acuity.errors import ModelError
 from acuity.records import NamedTuple
@@ -28,12 +28,16 @@ from acuity.text import quoted
 if TYPE_CHECKING:
     from acuity._native import Exponential
 
-Doubles: TypeAlias = "array[float]"
+Doubles: TypeAlias = Any  # an array of Python's, which native code takes
 
 _STEPS = 128
 _BITS = 200  # of the fixed-point numbers the constants are made from
 _LN2_DIGITS = 693147180559945309417232121458176568075500134360255254120680
 _STEP = (_LN2_DIGITS << _BITS) // (10**60 * _STEPS)  # ln 2 / 128
+
+
+def doubles(values: Iterable[float]) -> Doubles:
+    return array("d", values)
 
 
 @functools.cache
@@ -48,7 +52,7 @@ def exponential() -> Exponential:
     for _ in range(_STEPS):
         powers.append(_split(power, keep=53))
         power = power * root >> _BITS
-    high, low = (array("d", values) for values in zip(*powers, strict=True))
+    high, low = (doubles(values) for values in zip(*powers, strict=True))
     return _native.Exponential(high, low, *_split(_STEP, keep=33))
 
 
@@ -83,7 +87,7 @@ class SupportVectorRegression(NamedTuple):
         from acuity import _native
 
         svr = _native.Svr(self.coefficients, self.vectors, self.gamma, self.rho)
-        return svr.decide([array("d", column) for column in columns], exponential())
+        return svr.decide([*map(doubles, columns)], exponential())
 
 
 def parse_libsvm(text: str, features: int, fail: Fail) -> SupportVectorRegression:

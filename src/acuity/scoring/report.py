@@ -356,7 +356,7 @@ class ScoreReport(Record, eq=False):
         metric = headline.metric
         about: dict[str, Any] = {"name": metric.name, "key": headline.key, "label": headline.label}
         about |= {"unit": metric.unit or None, "better": metric.better}
-        if not len(self.results.values(headline.key)):
+        if not self.results.known(headline.key):
             return {**about, **dict.fromkeys(("clip", *POOLS, "percentiles"))}
         figures = {"clip": self.results.aggregate.get(metric.clip), **self._figures(headline.key, pools)}
         figures.pop("bootstrap", None)  # it is in `models`

@@ -6,31 +6,37 @@ import math
 import sys
 import threading
 from collections.abc import Callable
-from mmap import MAP_ANONYMOUS, MAP_PRIVATE, mmap
+from contextlib import suppress
+from mmap import MADV_HUGEPAGE, MAP_ANONYMOUS, MAP_PRIVATE, mmap
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from acuity.arrays import np
 from acuity.errors import FormatError
 from acuity.records import NamedTuple
-from acuity.video.picture import PixelFormat, Samples
+from acuity.video.picture import Memory, PixelFormat
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    pass
 
-Bytes: TypeAlias = "mmap | NDArray[np.uint8]"  # memory that views of it keep
+Bytes: TypeAlias = Any  # memory that views of it keep: an mmap, or an array of bytes
 # Returns so many bytes of memory, or more, that are freed with the object. A device has a function of its own
 # for memory that it copies from faster.
 Allocate = Callable[[int], Bytes]
 
 # Buffers that weren't needed for so many pictures are given back to the system.
 _NOT_NEEDED: Final = 256
+_HUGE: Final = 1 << 21  # bytes of a large page
 # Buffers that are searched for an idle one. The buffers of more pictures than this aren't used again.
 _MOST: Final = 512
 
 
 def allocate(size: int) -> Bytes:
     """Memory of the process, aligned to pages."""
-    return mmap(-1, size, flags=MAP_PRIVATE | MAP_ANONYMOUS)
+    room = mmap(-1, size, flags=MAP_PRIVATE | MAP_ANONYMOUS)
+    if size >= _HUGE:
+        with suppress(OSError):  # of systems without large pages
+            room.madvise(MADV_HUGEPAGE)
+    return room
 
 
 def _first_idle(buffers: list[Any], idle_count: int) -> int | None:
@@ -127,12 +133,10 @@ class FrameLayout(NamedTuple):
         shapes = tuple(format.plane_shapes(width, height, round_up=round_up))
         return cls(format, shapes, format.frame_bytes(width, height, round_up=round_up))
 
-    def planes(
-        self, buffer: Bytes, start: int = 0, *, luma_only: bool = False
-    ) -> tuple[Samples | memoryview, ...]:
+    def planes(self, buffer: Bytes, start: int = 0, *, luma_only: bool = False) -> tuple[Memory, ...]:
         """Views on the samples of the frame that begins at `start`."""
         memory, code = memoryview(buffer), self.format.code
-        planes: list[Samples | memoryview] = []
+        planes: list[Memory] = []
         for shape in self.shapes[: 1 if luma_only else None]:
             end = start + math.prod(shape) * self.format.bytes_per_sample
             # A memoryview has one sample at least.

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from acuity.arrays import np
 from acuity.errors import InputError
-from acuity.records import NamedTuple, Record, field
+from acuity.records import AsDataclass, NamedTuple, Record, field
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,6 +23,8 @@ _NAME: Final = r"(?:(?:yuvj?)?(?P<layout>400|420|422|444)|gray)(?:p?(?P<depth>8|
 
 Samples: TypeAlias = "NDArray[np.uint8] | NDArray[np.uint16]"
 Signature: TypeAlias = "NDArray[np.float32]"  # means of the luma in a grid of cells, as rows and columns
+AnySignature: TypeAlias = Any  # a Signature, or a memoryview of the same
+Memory: TypeAlias = Any  # Samples, or a memoryview of the same: native code takes both
 
 
 class PixelFormat(Record):
@@ -113,14 +115,16 @@ class Picture:
     measurement is done with it, and no code writes into a Picture that it received.
     """
 
+    fields = dict.fromkeys(("planes", "format", "pts", "signature"), field())
+    __dataclass_fields__ = AsDataclass()  # for dataclasses.replace()
     __slots__ = ("_arrays", "chroma", "finer", "format", "kept", "loan", "pts", "samples", "signed")
 
     def __init__(
         self,
-        planes: tuple[Samples | memoryview, ...],
+        planes: tuple[Memory, ...],
         format: PixelFormat,
         pts: float | None = None,
-        signature: Signature | memoryview | None = None,
+        signature: AnySignature = None,
     ) -> None:
         self.samples = planes  # as native code takes them: arrays, or rows and columns of memory
         self.format = format
@@ -157,6 +161,9 @@ class Picture:
     ) -> Picture:
         """Another picture with these planes, of the same moment."""
         return Picture(planes or self.samples, format or self.format, self.pts, self.signed)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Picture, (self.planes, self.format, self.pts, self.signature)  # memory can't be copied so
 
     def __repr__(self) -> str:
         return f"Picture({self.width}x{self.height}, {self.format}, pts={self.pts})"

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from acuity.arrays import np
+from acuity.records import NamedTuple
 from acuity.video.alignment.matching import FLOOR, MOST, Figures
 
 if TYPE_CHECKING:

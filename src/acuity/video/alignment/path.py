@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from acuity.arrays import np
+from acuity.records import NamedTuple
 from acuity.video.alignment.doubts import doubts
 from acuity.video.alignment.matching import (
     MOST,

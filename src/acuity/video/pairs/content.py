@@ -296,12 +296,12 @@ def _thinned(line: Line) -> Iterator[float]:
 def _same_contrast(one: Line, other: Line) -> bool:
     """Whether the dark and the bright end differ alike: another range would bring them together or apart."""
     spread = [_distance(line, [sum(line) / len(line)] * len(line)) for line in (one, other)]
-    return _SQUEEZED**0.5 < spread[1] / spread[0] < _SQUEEZED**-0.5
+    return bool(_SQUEEZED**0.5 < spread[1] / spread[0] < _SQUEEZED**-0.5)
 
 
 def _distance(one: Line, other: Line) -> float:
     """The root of the mean squared difference."""
-    return math.dist(one, other) / len(one) ** 0.5
+    return math.dist(one, other) / math.sqrt(len(one))
 
 
 _CELLS: Final = (9, 16)

@@ -5,52 +5,19 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable, Iterable
+from contextlib import suppress
+from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
-from acuity.records import NamedTuple
-from acuity.video.card_picture import CardPicture
+from acuity.video.pairs.glimpse import Glimpse
 from acuity.video.picture import Picture
 
 if TYPE_CHECKING:
     from acuity.video.pairs.alignment import Watch
-    from acuity.video.picture import Signature
 
-# Rows and columns of the middle of a picture, kept to tell whether geometry explains a lag.
-_KEPT: Final = (216, 384)
-# The same of the pairs whose samples are compared, which have these numbers.
-LOOKS: Final = (8, 24, 40)
-_PART: Final = (288, 512)
-
+_WATCH: Final = "acuity.video.pairs.alignment"
 _BLIND: Final = 8  # pairs in which a watch finds nothing, whatever they show
 _WAITING: Final = 24  # pairs until the watch looks at them; from then on it looks at each
-
-
-class Glimpse(NamedTuple):
-    """What a watch looks at of a picture, whose own memory is used again."""
-
-    signed: Signature | memoryview | None
-    depth: int
-    on_card: bool
-    middle: memoryview | None = None  # of the luma, unless it lies on a card
-    part: memoryview | None = None  # more of it, of the pictures that LOOKS names
-
-    @classmethod
-    def of(cls, picture: Picture, number: int) -> Glimpse:
-        depth = picture.format.depth
-        if isinstance(picture, CardPicture):
-            return cls(picture.signed, depth, on_card=True)
-        part = _middle(picture, _PART) if number in LOOKS else None
-        return cls(picture.signed, depth, False, _middle(picture, _KEPT), part)
-
-
-def _middle(picture: Picture, most: tuple[int, int]) -> memoryview:
-    """A copy of the middle of the luma, at most so many rows and columns, or one more."""
-    from acuity import _native
-
-    rows, columns = picture.height, picture.width
-    top, left = max(0, (rows - most[0]) // 2), max(0, (columns - most[1]) // 2)
-    samples = _native.cut_edges(picture.samples[0], picture.format.depth, top, left)
-    return memoryview(samples).cast(picture.format.code, (rows - 2 * top, columns - 2 * left))
 
 
 class EarlyWatch:
@@ -100,12 +67,8 @@ class EarlyWatch:
 
 
 def _load_beside() -> None:
-    """Load what the watch takes while the first frames are scored."""
-    if "acuity.video.pairs.alignment" not in sys.modules or "numpy" not in sys.modules:
-        threading.Thread(target=_load, name="acuity-load", daemon=True).start()
-
-
-def _load() -> None:
-    import numpy  # noqa: F401
-
-    import acuity.video.pairs.alignment  # noqa: F401
+    """Load the watch while the first frames are scored."""
+    if _WATCH in sys.modules:
+        return
+    with suppress(RuntimeError):  # the system's limit of threads: then it is loaded when it is wanted
+        threading.Thread(target=import_module, args=(_WATCH,), name="acuity-load", daemon=True).start()

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from acuity.arrays import np
-from acuity.video.alignment.geometry import LEAST_GAIN, Transformation, squared_error, transformation
-from acuity.video.pairs.early_watch import LOOKS, Glimpse
-from acuity.video.picture import Samples, Signature
+from acuity.video.pairs.glimpse import LOOKS, Glimpse
+from acuity.video.picture import AnySignature, Samples, Signature
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from acuity.video.alignment.geometry import Transformation
 
 Plane: TypeAlias = "NDArray[Any]"
 
@@ -43,17 +44,19 @@ def moved(
     dis: Sequence[Plane],
     lag: int,
     better: float = _BETTER,
-    least: float = LEAST_GAIN,
+    least: float | None = None,
 ) -> Transformation | None:
     """The change of the pictures that explains them much better than a lag; None if none does.
 
     `ref` and `dis` are signatures, or samples, of the same places in both videos. `better` is the part of the
     lag's error that may be left, `least` the gain that each picture needs.
     """
+    from acuity.video.alignment.geometry import LEAST_GAIN, squared_error, transformation
+
     places = [n for n in range(len(dis)) if n < len(ref) and 0 <= n + lag < len(ref)]
     found = []
     for n in places[:: max(1, len(places) // _FRAMES)][:_FRAMES]:
-        what = transformation(ref[n], dis[n], least)
+        what = transformation(ref[n], dis[n], LEAST_GAIN if least is None else least)
         if what is None:
             return None
         left = squared_error(ref[n], dis[n]) / what.gain
@@ -64,6 +67,16 @@ def moved(
     if not found or len(found) < min(3, len(places)):
         return None
     return found[len(found) // 2] if _alike(found) else None
+
+
+def _visible(ref: Glimpse, dis: Glimpse) -> bool:
+    """Whether the samples differ by more than coding mostly makes of them."""
+    from acuity import _native
+
+    assert ref.part is not None
+    assert dis.part is not None
+    unit, samples = 1 << (ref.depth - 8), ref.part.nbytes // ref.part.itemsize
+    return bool(_native.squared_error(ref.part, dis.part, ref.depth) >= _VISIBLE * unit * unit * samples)
 
 
 def _alike(found: Sequence[Transformation]) -> bool:
@@ -99,28 +112,28 @@ class Brightness:
 
     def __init__(self) -> None:
         self._pairs = 0
-        self._differences = np.zeros(_LEVELS)
-        self._cells = np.zeros(_LEVELS)
+        # The sum of the differences of each level, and how many there are.
+        self._levels = [(0.0, 0.0)] * _LEVELS
 
-    def add(self, pair: tuple[Signature, Signature] | None) -> None:
+    def add(self, pair: tuple[AnySignature, AnySignature] | None) -> None:
         """Take in the signatures of the next pair."""
         number, self._pairs = self._pairs, self._pairs + 1
         if number % _EVERY == 0 and pair is not None:
-            ref, dis = pair
-            level = np.clip((ref.ravel() + 128) * (_LEVELS / 256), 0, _LEVELS - 1).astype(np.intp)
-            self._differences += np.bincount(level, (dis - ref).ravel(), _LEVELS)
-            self._cells += np.bincount(level, minlength=_LEVELS)
+            from acuity import _native
+
+            found = _native.level_differences(*pair, _LEVELS)
+            self._levels = [(a + c, b + d) for (a, b), (c, d) in zip(self._levels, found, strict=True)]
 
     def difference(self) -> str | None:
         """The difference in words; None if it isn't clear.
 
         Blur makes dark parts brighter and bright parts darker, so the mean tells.
         """
-        mean = float(self._differences.sum() / max(self._cells.sum(), 1))
+        mean = sum(off for off, _ in self._levels) / max(sum(cells for _, cells in self._levels), 1)
         if abs(mean) < _LIGHTER or self._pairs <= 2 * _EVERY:  # a few pictures may be anything
             return None
-        levels = self._differences[self._cells >= _FEWEST] / self._cells[self._cells >= _FEWEST]
-        most = float(np.abs(levels).max(initial=abs(mean)))
+        most = max([abs(off / cells) for off, cells in self._levels if cells >= _FEWEST], default=0.0)
+        most = max(most, abs(mean))
         how = "brighter" if mean > 0 else "darker"
         return f"{how} by {abs(mean):.0f} of 255 steps, up to {most:.0f} at a level"
 
@@ -130,13 +143,13 @@ class Likeness:
 
     def __init__(self) -> None:
         self._pairs = 0
-        self._kept: deque[tuple[Samples, Samples]] = deque(maxlen=_KEPT)
+        self._kept: deque[tuple[memoryview, memoryview]] = deque(maxlen=_KEPT)
         self._found: list[Transformation] = []
 
     @property
     def recent(self) -> tuple[list[Samples], list[Samples]]:
         """The middle of the last pictures, reference and distorted."""
-        return [ref for ref, _ in self._kept], [dis for _, dis in self._kept]
+        return [np.asarray(ref) for ref, _ in self._kept], [np.asarray(dis) for _, dis in self._kept]
 
     def look(self, ref: Glimpse, dis: Glimpse) -> Transformation | None:
         """Take in the next pair; what was done to its picture, if it is one whose samples are compared.
@@ -145,7 +158,7 @@ class Likeness:
         """
         number, self._pairs = self._pairs, self._pairs + 1
         if ref.middle is not None and dis.middle is not None:
-            self._kept.append((np.asarray(ref.middle), np.asarray(dis.middle)))
+            self._kept.append((ref.middle, dis.middle))
         if number not in LOOKS:
             return None
         if (found := self._transformed(ref, dis)) is None:
@@ -158,14 +171,15 @@ class Likeness:
 
         Pictures on a card stay there: their signatures tell less.
         """
+        if ref.part is not None and dis.part is not None and not _visible(ref, dis):
+            return None
+        from acuity.video.alignment.geometry import LEAST_GAIN, transformation
+
         signed = ref.signed is not None and dis.signed is not None
         whole = (np.asarray(ref.signed), np.asarray(dis.signed)) if signed else None
         if ref.on_card or dis.on_card:
             return None if whole is None else transformation(*whole)
         parts = np.asarray(ref.part), np.asarray(dis.part)
-        unit = float(1 << (ref.depth - 8))
-        if float(np.square((parts[0].astype(np.float32) - parts[1]) / unit).mean()) < _VISIBLE:
-            return None
         if (found := transformation(*parts, LIKELY)) is None or not found.flip:
             return found
         # The middle of a symmetric picture may seem to be flipped: ask the whole.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Final, Literal, get_args, get_origin, get_type_hints
+from typing import Final, Literal
 
 from acuity.errors import PairingError, to_set
 from acuity.records import NamedTuple, Record
@@ -111,9 +111,9 @@ class PairOptions(Record):
 
 
 # The options that are words, with their choices; the first is the default, also of what may be None.
+# They are read from the text of the annotations: typing would compile it.
 WORDS: Final[dict[str, tuple[str, ...]]] = {
-    name: get_args(word)
-    for name, hint in get_type_hints(PairOptions).items()
-    for word in (hint, *get_args(hint))
-    if get_origin(word) is Literal
+    name: tuple(hint.split("'")[1::2])
+    for name, hint in PairOptions.__annotations__.items()
+    if hint.startswith("Literal[")
 }

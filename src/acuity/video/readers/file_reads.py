@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from acuity.records import NamedTuple
 from acuity.video.buffers import BufferPool, Bytes
@@ -72,7 +72,7 @@ class FileReads:
         self._frame, self._nothing = _native.FOUND_FRAME, _native.FOUND_NOTHING
         self._grid = wanted.grid
         self._cells = wanted.grid[0] * wanted.grid[1]
-        self._given: deque[tuple[Bytes, memoryview | None]] = deque()
+        self._given: deque[tuple[Bytes, Any]] = deque()
         self._left = wanted.frames  # for which no buffer was given yet
         self._number = 0  # of the next picture
         self._stopped = self._by_itself = False
@@ -135,7 +135,7 @@ class FileReads:
             return
         self._left -= 1
         buffer = self._places.pool.take()
-        signature = memoryview(bytearray(4 * self._cells)).cast("f") if self._cells else None
+        signature: Any = memoryview(bytearray(4 * self._cells)).cast("f") if self._cells else None
         self._given.append((buffer, signature))
         self._reads.give(buffer, signature)
 

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
+from acuity.devices import signs
 from acuity.devices.cuda.hardware.driver import DriverError, LoadedDriver
-from acuity.devices.signs import is_installed
 from acuity.errors import BackendError, to_set
 from acuity.records import NamedTuple
 
@@ -31,7 +31,7 @@ class Bindings(NamedTuple):
 
 def load_bindings() -> Bindings:
     """CuPy's bindings; raises BackendError if they aren't installed or can't be loaded."""
-    if not is_installed():
+    if not signs.is_installed():
         raise BackendError(f"CuPy is not installed: {INSTALL}, or pass ", to_set("backend", "cpu"))
     try:
         from cupy_backends.cuda.api import runtime
