@@ -12,6 +12,7 @@ void bind_bridge(nb::module_& m);     // bridge/module.cpp
 void bind_reading(nb::module_& m);    // reading/module.cpp
 void bind_alignment(nb::module_& m);  // alignment/module.cpp
 void bind_nvdec(nb::module_& m);      // nvdec/module.cpp
+void bind_models(nb::module_& m);     // models/module.cpp
 
 namespace {
 
@@ -63,6 +64,7 @@ NB_MODULE(_native, m) {
     bind_reading(m);
     bind_alignment(m);
     bind_nvdec(m);
+    bind_models(m);
 #define ACUITY_BIND(Type, name) bind_##name(m);
     ACUITY_FAMILIES(ACUITY_BIND)
 #undef ACUITY_BIND

@@ -83,9 +83,8 @@ def without_cuda(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine without CuPy and without a card, whatever this one has."""
     from acuity.devices.cuda.hardware.cards import Cards
 
-    monkeypatch.setattr("acuity.devices.cuda.hardware.cards.is_installed", lambda: False)
-    monkeypatch.setattr("acuity.devices.cuda.hardware.cards.has_traces", lambda: False)
-    monkeypatch.setattr("acuity.devices.cuda.hardware.bindings.is_installed", lambda: False)
+    monkeypatch.setattr("acuity.devices.signs.is_installed", lambda: False)
+    monkeypatch.setattr("acuity.devices.signs.has_traces", lambda: False)
     monkeypatch.setattr(
         "acuity.devices.cuda.hardware.cards.CARDS", Cards()
     )  # those of an earlier test are open

@@ -60,16 +60,12 @@ void check(const Track& track, int frame, int fewest = 0) {
     if (frame - track.first() < fewest || frame >= track.end()) throw nb::index_error("the frame isn't kept");
 }
 
-nb::ndarray<nb::numpy, double, nb::ndim<2>> errors(const nb::list& ones, const nb::list& others, int band) {
+void errors(const nb::list& ones, const nb::list& others, int band, const Costs& out) {
     const Values ours(ones, 0), theirs(others, ours.cells());
     const std::size_t rows = ours.at().size(), columns = band > 0 ? static_cast<std::size_t>(band) : theirs.at().size();
-    auto* values = new double[std::max<std::size_t>(rows * columns, 1)];
-    nb::capsule owner(values, [](void* p) noexcept { delete[] static_cast<double*>(p); });
-    {
-        nb::gil_scoped_release released;
-        mean_squared_errors(ours.at(), theirs.at(), ours.cells(), band, values);
-    }
-    return nb::ndarray<nb::numpy, double, nb::ndim<2>>(values, {rows, columns}, owner);
+    if (out.shape(0) != rows * columns) throw nb::value_error("each pair of signatures has an error");
+    nb::gil_scoped_release released;
+    mean_squared_errors(ours.at(), theirs.at(), ours.cells(), band, out.data());
 }
 
 int advance(Track& track, int frame, int limit, bool watchful) {
@@ -101,7 +97,7 @@ Doubles view(nb::handle_t<Track> self) {
 }  // namespace
 
 void bind_alignment(nb::module_& m) {
-    m.def("mean_squared_errors", &errors, "ones"_a, "others"_a, "band"_a = 0,
+    m.def("mean_squared_errors", &errors, "ones"_a, "others"_a, "band"_a, "out"_a,
           "The mean squared error of each signature against each other; with a band, of row i against i and on.");
     nb::class_<Track>(m, "Track",
         "The last pairs of signatures with figures of each, and the cheapest path through lags of a few frames.\n\n"
@@ -139,6 +135,12 @@ void bind_alignment(nb::module_& m) {
              }, "Whether the pairs since `start` differ less than frames do from their neighbours.")
         .def("costs", &costs,
              "What it costs to match a frame with each of several, from its squared errors against them.")
+        .def("last_errors",
+             [](const Track& track, int count) {
+                 const std::vector<double>& all = track.error();
+                 if (count < 0 || static_cast<std::size_t>(count) > all.size()) throw nb::index_error("they aren't kept");
+                 return std::vector<double>(all.end() - count, all.end());
+             }, "The squared errors of so many last pairs.")
         .def_prop_ro("least_cost", &Track::least_cost)
         .def_prop_ro("settled", &Track::settled)
         .def_prop_ro("first", &Track::first)

@@ -16,7 +16,6 @@ namespace {
 
 using Room = nb::ndarray<std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Cells = nb::ndarray<float, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Sums = nb::ndarray<nb::numpy, std::uint32_t, nb::ndim<1>>;
 
 constexpr double kSlice = 0.05;  // seconds between two looks for signals while waiting
 
@@ -106,12 +105,6 @@ void make_reads(Reads* self, int descriptor, std::int64_t first, std::int64_t st
                      LumaUse{start, width, height, depth, select_kernels("").signature, cells, std::move(look), every}, threads, wake);
 }
 
-Sums array_of(std::vector<std::uint32_t>&& values) {
-    auto* kept = new std::vector<std::uint32_t>(std::move(values));
-    nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<std::uint32_t>*>(p); });
-    return Sums(kept->data(), {kept->size()}, owner);
-}
-
 }  // namespace
 
 void bind_reading(nb::module_& m) {
@@ -141,10 +134,9 @@ void bind_reading(nb::module_& m) {
              },
              "luma"_a, "depth"_a, "thinned"_a = false,
              "Take in a picture; `thinned`: of which only every `step`th sample is left, in both directions.")
-        .def_prop_ro("columns", [](const LumaLook& look) { return array_of(look.lines().columns); },
-                     nb::rv_policy::automatic, "The highest sum of each column; without a picture there are none.")
-        .def_prop_ro("rows", [](const LumaLook& look) { return array_of(look.lines().rows); },
-                     nb::rv_policy::automatic, "The highest sum of each row.")
+        .def_prop_ro("columns", [](const LumaLook& look) { return look.lines().columns; },
+                     "The highest sum of each column; without a picture there are none.")
+        .def_prop_ro("rows", [](const LumaLook& look) { return look.lines().rows; }, "The highest sum of each row.")
         .def_prop_ro("samples",
                      [](const LumaLook& look) {
                          const LumaLook::Lines lines = look.lines();

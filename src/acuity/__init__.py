@@ -7,10 +7,10 @@
 Names below are imported when first used, so that importing the package costs nothing.
 """
 
-import importlib as _importlib
-import typing as _typing
+TYPE_CHECKING = False  # typing's own would load typing
+if TYPE_CHECKING:
+    import typing as _typing
 
-if _typing.TYPE_CHECKING:
     from acuity.agents.embedded import EmbeddedConfig as EmbeddedConfig
     from acuity.agents.embedded import EmbeddedServer as EmbeddedServer
     from acuity.api import score, score_async
@@ -51,10 +51,12 @@ if _typing.TYPE_CHECKING:
     from acuity.video.readers.open import open_video
     from acuity.video.readers.reader import VideoInfo, VideoReader
 
+del TYPE_CHECKING
+
 __version__ = "0.1.0"
 
 # Where each public name lives.
-_HOMES: _typing.Final = {
+_HOMES = {
     "acuity.api": "score score_async",
     "acuity.comparison.call": "compare",
     "acuity.comparison.report": "CompareReport",
@@ -80,7 +82,7 @@ _HOMES: _typing.Final = {
     "acuity.video.picture": "ColourTags Picture PixelFormat",
     "acuity.video.readers.reader": "VideoInfo VideoReader",
 }
-_HOME_OF: _typing.Final = {name: module for module, names in _HOMES.items() for name in names.split()}
+_HOME_OF = {name: module for module, names in _HOMES.items() for name in names.split()}
 
 # EmbeddedConfig and EmbeddedServer need an extra, and `from acuity import *` does not.
 __all__ = [
@@ -94,10 +96,12 @@ __all__ = [
 ]  # fmt: skip
 
 
-def __getattr__(name: str) -> _typing.Any:
+def __getattr__(name: str) -> "_typing.Any":
     if name not in _HOME_OF:
         raise AttributeError(f"module 'acuity' has no attribute {name!r}")
-    value = getattr(_importlib.import_module(_HOME_OF[name]), name)
+    from importlib import import_module
+
+    value = getattr(import_module(_HOME_OF[name]), name)
     globals()[name] = value
     return value
 

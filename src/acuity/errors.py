@@ -4,8 +4,12 @@ A message is one sentence for people: it names the file, the value and the remed
 its own (`Remedy`), so a command prints `--scale force` where Python prints `scale=force`.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
-from typing import Any, Final, Literal, NamedTuple, Self
+from typing import Any, Final, Literal, Self
+
+from acuity.records import NamedTuple
 
 GEOMETRY: Final = ("width", "height", "pixel_format", "bitdepth")  # the settings that describe raw video
 

@@ -217,8 +217,8 @@ def test_auto_says_why_it_took_the_cpu(monkeypatch: pytest.MonkeyPatch, tmp_path
 def test_auto_imports_nothing_where_it_can_tell_without(
     monkeypatch: pytest.MonkeyPatch, installed: bool, traces: bool, told: str
 ) -> None:
-    monkeypatch.setattr(cards, "is_installed", lambda: installed)
-    monkeypatch.setattr(cards, "has_traces", lambda: traces)
+    monkeypatch.setattr("acuity.devices.signs.is_installed", lambda: installed)
+    monkeypatch.setattr("acuity.devices.signs.has_traces", lambda: traces)
     monkeypatch.setattr(cards, "CARDS", cards.Cards(lambda: pytest.fail("it was imported")))
     opened = open_backend("auto")
     assert told in str(opened.declined)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pytest
@@ -23,13 +23,13 @@ def pairs(count: int = 9) -> Iterator[tuple[Picture, Picture]]:
 def predictions(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many frames each prediction was about."""
     sizes: list[int] = []
-    predict = Model.predict
+    predict = Model.outputs
 
-    def count(self: Model, columns: np.ndarray) -> np.ndarray:
-        sizes.append(len(columns))
+    def count(self: Model, columns: dict[int, Sequence[float]]) -> dict[str, list[float]]:
+        sizes.append(len(columns[0]))
         return predict(self, columns)
 
-    monkeypatch.setattr(Model, "predict", count)
+    monkeypatch.setattr(Model, "outputs", count)
     return sizes
 
 

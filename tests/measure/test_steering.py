@@ -162,13 +162,13 @@ def test_subsampling_changes_from_the_next_frame_on(threads: int) -> None:
 
 def test_frames_are_predicted_once_by_the_model_that_holds(monkeypatch: pytest.MonkeyPatch) -> None:
     predicted: list[tuple[str, int]] = []
-    predict = Model.predict
+    predict = Model.outputs
 
-    def count(self: Model, columns: np.ndarray) -> np.ndarray:
-        predicted.append((self.label, len(columns)))
+    def count(self: Model, columns: dict[int, list[float]]) -> dict[str, list[float]]:
+        predicted.append((self.label, len(columns[0])))
         return predict(self, columns)
 
-    monkeypatch.setattr(Model, "predict", count)
+    monkeypatch.setattr(Model, "outputs", count)
     steps: Steps = {2: swap("v0.6.1"), 6: lambda m: m.set_subsample(2)}
     steer(FRAMES, steps, "still", features=("vif", "adm", "motion"))
     assert predicted == [(LABELS["still"], 2), (LABELS["v0.6.1"], 6)]  # frames 2 to 6 and 8

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from acuity.video.alignment.aligner import Aligner
 from acuity.video.alignment.faults import Misalignment
-from acuity.video.alignment.signature import sign
+from acuity.video.alignment.signature import grid
 from acuity.video.pairs.convert import Fit
 from acuity.video.pairs.pairing import Pairing
 from acuity.video.picture import Picture, PixelFormat, Signature
@@ -309,7 +309,7 @@ def signatures(path: Path) -> Iterator[Signature]:
     step = Fit(WIDTH, HEIGHT, PixelFormat("420", 8), from_full=False, to_full=False)
     with open_video(path) as reader:
         fits = (reader.info.width, reader.info.height, reader.info.format.depth) == (WIDTH, HEIGHT, 8)
-        yield from (sign(picture if fits else step(picture)) for picture in reader)
+        yield from (grid(picture if fits else step(picture)) for picture in reader)
 
 
 def pan(
@@ -330,7 +330,7 @@ def pan(
 
 
 def reference_signatures(frames: Sequence[Luma]) -> list[Signature]:
-    return [sign(Picture((luma,), PixelFormat("400", 8))) for luma in frames]
+    return [grid(Picture((luma,), PixelFormat("400", 8))) for luma in frames]
 
 
 def found(ref: Sequence[Signature], dis: Iterable[Signature]) -> Misalignment | None:

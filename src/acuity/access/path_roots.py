@@ -92,7 +92,8 @@ def _defaults() -> Iterator[Path]:
 
 def _model_folders() -> Iterator[Path]:
     yield resolve_root(OWN_FOLDER, "the folder of Acuity's own tiny models")
-    for folder, source in model_folders():
+    for name, source in model_folders():
+        folder = Path(name)
         yield resolve_root(folder, f"a model folder ({FOLDERS_VARIABLE})")
         if source == PACKAGE_SOURCE:
             # Some installers link a package's files from a cache folder, which is then allowed too.

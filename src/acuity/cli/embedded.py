@@ -5,17 +5,16 @@ from __future__ import annotations
 import fcntl
 import math
 import os
-import secrets
 import signal
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from types import FrameType
 from typing import TYPE_CHECKING, Final
 
 from acuity.cli.exits import handled, told
 from acuity.cli.getopt import Flag, UsageError, amount, whole
+from acuity.records import Record
 from acuity.text import one_line
 
 if TYPE_CHECKING:
@@ -32,8 +31,7 @@ _TOKEN_VARIABLE: Final = "ACUITY_MCP_TOKEN"
 _TOKEN_BYTES: Final = 24  # of randomness
 
 
-@dataclass(slots=True)
-class EmbeddedOptions:
+class EmbeddedOptions(Record, frozen=False):
     sse: int | None = None
     uds: str | None = None
     stdio: bool = False
@@ -175,6 +173,8 @@ def _config(wanted: EmbeddedOptions) -> tuple[EmbeddedConfig, str]:
         raise EmbeddedError(str(error)) from None
     if tokens or wanted.live is None:
         return EmbeddedConfig(token=tokens), ""
+    import secrets
+
     token = secrets.token_urlsafe(_TOKEN_BYTES)
     return EmbeddedConfig(token=token), f"#token={token}"
 

@@ -11,14 +11,15 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
+from acuity.records import NamedTuple
 from acuity.text import shortened
 
 _LARGEST: Final = (1 << 32) - 1
 _DIGITS: Final = 18  # of a whole number
 BARE: Final = "\0"  # stands for an omitted value; a command line can't contain it
-_NUMBER: Final = re.compile(r"[0-9]+(\.[0-9]*)?")
+_NUMBER: Final = r"[0-9]+(\.[0-9]*)?"
 
 
 class UsageError(Exception):
@@ -122,7 +123,7 @@ def join_optional(options: Collection[str], argv: Sequence[str]) -> list[str]:
         if word == "--":
             return [*joined, word, *words]
         if word.replace("_", "-") in known:
-            word += f"={words.pop(0) if words and _NUMBER.fullmatch(words[0]) else BARE}"
+            word += f"={words.pop(0) if words and re.fullmatch(_NUMBER, words[0]) else BARE}"
         joined.append(word)
     return joined
 

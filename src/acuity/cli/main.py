@@ -17,6 +17,7 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NoReturn
 
+from acuity.cli import version_text
 from acuity.cli.exits import guarded, spare_collector
 from acuity.cli.getopt import UsageError, join_optional, unknown_option
 from acuity.text import shortened
@@ -129,9 +130,7 @@ def run_commands(
     parser.add_argument("command", nargs="?", metavar="COMMAND", help="one of those below")
     known = parser.parse(argv)
     if known.version:
-        from acuity import __version__
-
-        print(f"{program} {__version__}")
+        print(version_text(program))
         return 0
     if known.command is not None:
         raise UsageError(f"'{known.command}' is no command: use one of {', '.join(commands)}")

@@ -33,7 +33,6 @@ from acuity.cli.exits import interruptible
 from acuity.cli.score_options import check_pools, configure, embedding, report_format, request, videos
 from acuity.cli.scoring import check_target, drawn_entries, exit_code, say, score_with
 from acuity.cli.terminal.progress import for_people
-from acuity.cli.terminal.score_plot import clip_seconds, plot, score_plot
 from acuity.cli.terminal.style import Style, clock, columns, count, wrapped_columns
 from acuity.measure import Results, Segment
 from acuity.measure.pooling import Method
@@ -170,6 +169,8 @@ def summary(
         parts.append(columns([(name, f"mean {methods['mean']:.6g}") for name, methods in pooled.items()]))
     parts += [_metrics(report, style, pools), _notes(report, style, "info"), [_speed(report, style)]]
     if plotted is not None:
+        from acuity.cli.terminal.score_plot import score_plot
+
         parts.append(score_plot(report, style, plotted))
     return [line for part in parts if part for line in ("", *part)]
 
@@ -207,7 +208,7 @@ def _headline(report: ScoreReport, style: Style) -> list[str]:
 
 def _mean(report: ScoreReport, part: Segment) -> str:
     """The mean of one model's part of a score; nothing if no frame of it was measured."""
-    if not len(report.results.values(part.name, part.first, part.last)):
+    if not report.results.known(part.name, part.first, part.last):
         return "-"
     return f"{report.results.pool(part.name, 'mean', part.first, part.last):.2f}"
 
@@ -224,7 +225,7 @@ def _spread(report: ScoreReport, style: Style, pools: Sequence[str]) -> list[str
     results, parts = report.results, report.results.holders()
     if len(parts) < 2:
         return _pools(results, style, pools)
-    measured = [part for part in parts if len(results.values(None, part.first, part.last))]
+    measured = [part for part in parts if results.known(None, part.first, part.last)]
     return [
         line
         for part in measured
@@ -246,11 +247,12 @@ def _pools(
 
 
 def _chart(report: ScoreReport, style: Style) -> list[str]:
-    scores = report.results.values()
-    if len(scores) < 2:
+    if len(report.results.known()) < 2:
         return []
+    from acuity.cli.terminal.score_plot import clip_seconds, plot
+
     width = min(style.columns - 12, 64)
-    drawn = plot(scores, width=width, seconds=clip_seconds(report), unicode=style.unicode)
+    drawn = plot(report.results.values(), width=width, seconds=clip_seconds(report), unicode=style.unicode)
     return [f"  {line}" for line in drawn]
 
 
@@ -280,7 +282,7 @@ def _metric(report: ScoreReport, headline: Headline, pools: Sequence[str]) -> tu
     metric, key = headline.metric, headline.key
     if key in report.results.undefined:
         return (metric.name, *[""] * (5 + len(pools)), "not a number, see above")
-    if not len(report.results.values(key)):
+    if not report.results.known(key):
         return (metric.name, *[""] * (5 + len(pools)), "no frame has a figure")
 
     def figure(method: str) -> str:

@@ -322,12 +322,10 @@ def format_by(of_name: Callable[[str], str], arguments: argparse.Namespace) -> s
 
 def check_pools(methods: list[str]) -> None:
     """Pool one frame with each method, so that a typing error is found before the run."""
-    import numpy as np
-
     from acuity.measure import pool
 
     for method in methods:
         try:
-            pool(np.ones(1), method)
+            pool([0.0], method)
         except ValueError as error:
             raise UsageError(f"argument --pool: {error}") from None

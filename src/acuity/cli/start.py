@@ -1,8 +1,8 @@
-"""How the commands begin and end where a card may compute.
+"""How the commands begin and end.
 
-Starting a card takes as long as importing a command, so both are done at once. At the end, a process that
-has used a card ends without waiting until CUDA has freed its memory piece by piece: the system does that at
-once.
+Where a card may compute, starting it takes as long as importing a command, so both are done at once. The
+version is printed before anything else is loaded. At the end a process doesn't wait until Python, and CUDA,
+have freed their memory piece by piece: the system does that at once.
 """
 
 from __future__ import annotations
@@ -10,11 +10,14 @@ from __future__ import annotations
 import atexit
 import os
 import sys
-import threading
-from collections.abc import Sequence
-from contextlib import suppress
-from importlib import import_module
-from typing import Final, NamedTuple
+
+from acuity.cli import version_text
+
+TYPE_CHECKING = False  # typing's own would load typing
+if TYPE_CHECKING:
+    import threading
+    from collections.abc import Sequence
+    from typing import Final
 
 # The commands of `acuity` that compute on a card, as a rule.
 _COMPUTING: Final = frozenset({"score", "compare"})
@@ -45,9 +48,13 @@ def _program(program: str, module: str, computing: Sequence[str] | None) -> int:
 
     It may be interrupted before it has been imported, too.
     """
+    if sys.argv[1:] == ["--version"] and _print_version(program):
+        return leave(0)
     try:
         if computing is not None:
             begin_early(computing)
+        from importlib import import_module
+
         code: int = import_module(module).main()
     except KeyboardInterrupt:
         from acuity.cli.exits import interrupted
@@ -56,15 +63,35 @@ def _program(program: str, module: str, computing: Sequence[str] | None) -> int:
     return leave(code)
 
 
-class CardChoice(NamedTuple):
+def _print_version(program: str) -> bool:
+    """Print the version; False if that can't be done, which the command itself then says."""
+    stream = sys.stderr if program == "vmaf" else sys.stdout
+    if stream is None:
+        return False
+    try:
+        print(version_text(program), file=stream, flush=True)
+    except (OSError, ValueError):
+        return False
+    return True
+
+
+class CardChoice:
     """The card that a command line asks for; None: any."""
 
-    number: int | None = None
+    def __init__(self, number: int | None = None) -> None:
+        self.number = number
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, CardChoice) and other.number == self.number
 
 
 def begin_early(words: Sequence[str]) -> threading.Thread | None:
     """Begin to start the card that these options choose, if they choose one and there may be one."""
     if (card := wanted_card(words)) is None:
+        return None
+    from acuity.devices.signs import has_traces
+
+    if not has_traces():
         return None
     from acuity.cli.exits import spare_threads
     from acuity.devices.cuda.hardware.early_start import begin
@@ -99,25 +126,26 @@ def wanted_card(words: Sequence[str]) -> CardChoice | None:
 
 
 def leave(code: int) -> int:
-    """Note how a command ended, and return its exit code: if it has started a card, the process ends at once.
+    """Note how a command ended, and return its exit code: the process ends at once.
 
     That is after everything is written, threads that others wait for have ended, and exit handlers have run.
     """
-    early = any(thread.name.startswith("acuity-early-start") for thread in threading.enumerate())
-    if early or "cupy_backends.cuda.api.runtime" in sys.modules:
-        _ENDED.append(code)
+    _ENDED.append(code)
     return code
 
 
-_ENDED: Final[list[int]] = []  # the exit code of a command that has started a card
+_ENDED: Final[list[int]] = []  # the exit code of a command
 
 
 def _end_at_once() -> None:
     if not _ENDED:
         return
     for stream in (sys.stdout, sys.stderr):
-        with suppress(OSError, ValueError):  # as at any other end; what was lost was told already
-            stream.flush()
+        try:
+            if stream is not None:
+                stream.flush()
+        except (OSError, ValueError):  # as at any other end; what was lost was told already
+            pass
     os._exit(_ENDED[-1] & 0xFF)
 
 

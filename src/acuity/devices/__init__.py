@@ -6,14 +6,15 @@ imported where a card may be used.
 
 from __future__ import annotations
 
-import platform
 import sys
 from collections.abc import Callable, Collection, Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
+from acuity.devices import signs
 from acuity.devices.cpu import CpuDevice, available_threads, usable_instruction_sets
 from acuity.devices.device import WORKER_VARIABLE, Backend, Device, Signs, device_for
 from acuity.errors import BackendError, to_omit, to_set
+from acuity.records import NamedTuple
 from acuity.text import quoted
 
 __all__ = [
@@ -149,11 +150,13 @@ def _open_card(name: str, number: int | None, excluded: Collection[str], share: 
     """A card; None if each is excluded, or if nothing suggests to 'auto' that there is one."""
     if "cuda" in excluded:
         return None
-    signs = look_for("cuda")
-    if name == AUTO and not signs.expected:
+    if name == AUTO and not (signs.has_traces() or signs.is_installed()):
+        return None  # as look_for() would find out, which takes longer
+    found = look_for("cuda")
+    if name == AUTO and not found.expected:
         return None
-    if name == AUTO and signs.problem is not None:
-        raise signs.problem
+    if name == AUTO and found.problem is not None:
+        raise found.problem
     from acuity.devices.cuda.backend import open_cuda
 
     cards = (chosen_card(entry) for entry in excluded if ":" in entry)
@@ -237,6 +240,8 @@ def are_spent() -> bool:
 
 def describe_engine() -> dict[str, Any]:
     """The engine's version, instruction set, threads and system, for reproducible reports."""
+    import platform
+
     from acuity import __version__, _native
 
     return {

@@ -94,10 +94,11 @@ def check_depths(frame: Frame, planes: int | None) -> None:
 
     for picture, name in ((frame.ref, "reference"), (frame.dis, "distorted video")):
         depth = picture.format.depth
-        for plane in picture.planes[:planes]:
-            if not samples_fit(plane, depth):
+        for plane, samples in enumerate(picture.samples[:planes]):
+            if not samples_fit(samples, depth):
+                largest = picture.planes[plane].max()
                 raise InputError(
-                    f"frame {frame.index} of the {name} has the sample {plane.max()}, and {depth} bits hold "
+                    f"frame {frame.index} of the {name} has the sample {largest}, and {depth} bits hold "
                     f"at most {(1 << depth) - 1}: pass the bit depth it really has"
                 )
 

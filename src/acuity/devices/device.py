@@ -8,9 +8,10 @@ opens a lane on it; or batches of frames, on one thread, which opens a conveyor.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from acuity.errors import BackendError
+from acuity.records import NamedTuple
 
 WORKER_VARIABLE: Final = "ACUITY_WORKER"  # the number of a process among those that work side by side
 

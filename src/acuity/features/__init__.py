@@ -2,40 +2,70 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib import import_module
 from typing import Final
 
 from acuity.errors import FeatureError
-from acuity.features.adm import Adm, FloatAdm
-from acuity.features.cambi import Cambi
-from acuity.features.ciede import Ciede
 from acuity.features.extractor import Extractor, Feature, Frame, Geometry
-from acuity.features.moment import FloatMoment, Null
-from acuity.features.motion import FloatMotion, Motion
 from acuity.features.options import Option, OptionValue, parse_feature
-from acuity.features.psnr import FloatAnsnr, FloatPsnr, Psnr
-from acuity.features.psnr_hvs import PsnrHvs
-from acuity.features.speed import SpeedChroma, SpeedTemporal
-from acuity.features.ssim import FloatMsSsim, FloatSsim, Ssim
-from acuity.features.ssimulacra2 import Ssimulacra2
-from acuity.features.vif import FloatVif, Vif
-from acuity.features.xpsnr import Xpsnr
 from acuity.text import shortened
 
-EXTRACTORS: Final[dict[str, type[Extractor]]] = {
-    cls.name: cls
-    for cls in (
-        Adm, Cambi, Ciede, FloatAdm, FloatAnsnr, FloatMoment, FloatMotion, FloatMsSsim, FloatPsnr, FloatSsim,
-        FloatVif, Motion, Null, Psnr, PsnrHvs, SpeedChroma, SpeedTemporal, Ssim, Ssimulacra2, Vif, Xpsnr,
-    )
-}  # fmt: skip
+# The file and the class of each; a file is loaded when one of its extractors is wanted.
+_HOMES: Final = {
+    "adm": "adm Adm",
+    "cambi": "cambi Cambi",
+    "ciede": "ciede Ciede",
+    "float_adm": "adm FloatAdm",
+    "float_ansnr": "psnr FloatAnsnr",
+    "float_moment": "moment FloatMoment",
+    "float_motion": "motion FloatMotion",
+    "float_ms_ssim": "ssim FloatMsSsim",
+    "float_psnr": "psnr FloatPsnr",
+    "float_ssim": "ssim FloatSsim",
+    "float_vif": "vif FloatVif",
+    "motion": "motion Motion",
+    "null": "moment Null",
+    "psnr": "psnr Psnr",
+    "psnr_hvs": "psnr_hvs PsnrHvs",
+    "speed_chroma": "speed SpeedChroma",
+    "speed_temporal": "speed SpeedTemporal",
+    "ssim": "ssim Ssim",
+    "ssimulacra2": "ssimulacra2 Ssimulacra2",
+    "vif": "vif Vif",
+    "xpsnr": "xpsnr Xpsnr",
+}
 
-_PROVIDERS: Final = {feature.name: (cls, feature) for cls in EXTRACTORS.values() for feature in cls.features}
 
-# The names of all figures in reports with default options, and of the other columns beside these.
-RESERVED_NAMES: Final = frozenset(
-    ("Frame", "frameNum", *_PROVIDERS, *(feature.alias for _, feature in _PROVIDERS.values()))
-)
+class _Extractors(Mapping[str, type[Extractor]]):
+    """The extractors by name, each loaded when it is asked for."""
+
+    def __getitem__(self, name: str) -> type[Extractor]:
+        module, kind = _HOMES[name].split()
+        found: type[Extractor] = getattr(import_module(f"acuity.features.{module}"), kind)
+        return found
+
+    def __contains__(self, name: object) -> bool:
+        return name in _HOMES
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_HOMES)
+
+    def __len__(self) -> int:
+        return len(_HOMES)
+
+
+EXTRACTORS: Final[Mapping[str, type[Extractor]]] = _Extractors()
+Extractor.known = EXTRACTORS
+
+
+@cache
+def reserved_names() -> frozenset[str]:
+    """The names of all figures in reports with default options, and of the other columns beside these."""
+    features = [feature for kind in EXTRACTORS.values() for feature in kind.features]
+    names = (name for feature in features for name in (feature.name, feature.alias))
+    return frozenset(("Frame", "frameNum", *names))
 
 
 def get_extractor(name: str) -> type[Extractor]:
@@ -65,16 +95,19 @@ def feature_key(long_name: str, options: Mapping[str, OptionValue]) -> str:
     return extractor(options).key(feature)
 
 
+@cache
 def _provider(long_name: str) -> tuple[type[Extractor], Feature]:
-    try:
-        return _PROVIDERS[long_name]
-    except KeyError:
-        raise FeatureError(
-            f"no extractor provides the feature '{long_name}': there are {', '.join(EXTRACTORS)}"
-        ) from None
+    # Mostly the name of the extractor is a part of the feature's.
+    for name in sorted(EXTRACTORS, key=lambda name: name.removeprefix("float_") not in long_name):
+        extractor = EXTRACTORS[name]
+        for feature in extractor.features:
+            if feature.name == long_name:
+                return extractor, feature
+    raise FeatureError(f"no extractor provides the feature '{long_name}': there are {', '.join(EXTRACTORS)}")
 
 
 __all__ = [
-    "EXTRACTORS", "RESERVED_NAMES", "Extractor", "Feature", "Frame", "Geometry", "Option", "OptionValue",
+    "EXTRACTORS", "Extractor", "Feature", "Frame", "Geometry", "Option", "OptionValue",
     "extractor_for_feature", "feature_key", "get_extractor", "make_extractor", "parse_feature",
+    "reserved_names",
 ]  # fmt: skip

@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, Final, Self
 
-import numpy as np
-
 from acuity import _native
+from acuity.arrays import np
 from acuity.errors import FeatureError, UnfitOptionError
 from acuity.features.extractor import CpuContext, Extractor, Feature, Geometry, Run
 from acuity.features.options import OptionValue, number, switch
@@ -106,7 +105,7 @@ class Adm(_AnyAdm):
     @classmethod
     def runner(cls, members: Sequence[Self], geometry: Geometry, cpu: CpuContext) -> Run:
         shared, native = adm_pass(members, geometry, cpu)
-        return lambda frame: shared.figures(native.run(frame.ref.luma, frame.dis.luma))
+        return lambda frame: shared.figures(native.run(frame.ref.samples[0], frame.dis.samples[0]))
 
     def figures(self, values: Sequence[Any]) -> list[Any]:
         whole, aim, *rest = values
@@ -170,7 +169,7 @@ class FloatAdm(_AnyAdm):
         shared = SharedPass(members, [member.setting for member in members], _native.FLOAT_ADM_OUTPUTS)
         skip = members[0].flag("adm_skip_scale0")
         native = cpu.kernel(_native.FloatAdm, geometry, skip_scale0=skip, settings=shared.settings)
-        return lambda frame: shared.figures(native.run(frame.ref.luma, frame.dis.luma))
+        return lambda frame: shared.figures(native.run(frame.ref.samples[0], frame.dis.samples[0]))
 
     @property
     def setting(self) -> _FloatSetting:

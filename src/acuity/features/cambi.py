@@ -6,16 +6,17 @@ import os
 import re
 from collections.abc import Hashable, Mapping, Sequence
 from pathlib import Path
-from typing import Final, Self
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Final, Self
 
 from acuity import _native
+from acuity.arrays import np
 from acuity.errors import OutputError, UnfitPictureError
 from acuity.features.extractor import CpuContext, Extractor, Feature, Geometry, Run
 from acuity.features.options import OptionValue, name_suffix, number, switch, word
 from acuity.features.visible_steps import EOTFS, visible_steps
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 _SMALLEST: Final = 216
 _LARGEST_WINDOW: Final = 65
@@ -178,7 +179,7 @@ class Cambi(Extractor):
         judgement = Judgement(members, geometry, cpu)
         native, heatmaps = judgement.native, judgement.heatmaps
         return lambda frame: judgement.figures(
-            frame.index, native.run(frame.ref.luma, frame.dis.luma, heatmaps)
+            frame.index, native.run(frame.ref.samples[0], frame.dis.samples[0], heatmaps)
         )
 
     def figures(self, score: float, source: float) -> list[float]:

@@ -40,7 +40,7 @@ class Ciede(Extractor):
 
         def run(frame: Frame) -> dict[str, float]:
             shifts = SHIFTS[frame.ref.format.layout]
-            return figures(kernel.run(frame.ref.planes, frame.dis.planes, *shifts), pixels)
+            return figures(kernel.run(frame.ref.samples, frame.dis.samples, *shifts), pixels)
 
         return run
 

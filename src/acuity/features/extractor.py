@@ -8,18 +8,18 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Protocol, Self, TypeVar
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, Self, TypeVar
 
 from acuity._native import Workspace
+from acuity.arrays import np
 from acuity.errors import FeatureError, UnfitPictureError
 from acuity.features.options import Option, OptionValue, name_suffix, parse_options, show
+from acuity.records import NamedTuple, Record, field
 from acuity.video.picture import ColourTags
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from acuity.video.picture import Picture
 
 # No extractor looks further back or ahead than this many frames. That many earlier pictures are always kept,
@@ -38,8 +38,7 @@ class Feature(NamedTuple):
     hidden: bool = False  # not reported: kept for figures derived from it, or of the whole clip
 
 
-@dataclass(frozen=True, slots=True)
-class Geometry:
+class Geometry(Record):
     """The size and depth of all pictures of a measurement, and what their samples stand for."""
 
     width: int
@@ -58,8 +57,7 @@ class Pair(NamedTuple):
     dis: Picture
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
+class Frame(Record):
     """A pair of pictures, with earlier pairs for extractors that look back."""
 
     index: int
@@ -107,6 +105,7 @@ class Derivation(Protocol):
 class Extractor(ABC):
     """One extractor with its settings."""
 
+    known: ClassVar[Mapping[str, type[Extractor]]]  # all extractors by name
     name: ClassVar[str]
     summary: ClassVar[str]
     options: ClassVar[tuple[Option, ...]] = ()
@@ -258,8 +257,6 @@ class Extractor(ABC):
         return None
 
 
-def _owners(option: str, kind: type[Extractor] = Extractor) -> list[str]:
+def _owners(option: str) -> list[str]:
     """The names of the extractors that have an option of this name."""
-    found = [name for inner in kind.__subclasses__() for name in _owners(option, inner)]
-    own = any(o.name == option for o in getattr(kind, "options", ())) and hasattr(kind, "name")
-    return [*([kind.name] if own else []), *found]
+    return [name for name, kind in Extractor.known.items() if any(o.name == option for o in kind.options)]

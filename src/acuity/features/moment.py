@@ -23,7 +23,7 @@ class FloatMoment(Extractor):
         units = (unit, unit, unit**2, unit**2)
 
         def run(frame: Frame) -> dict[str, float]:
-            sums = moments(frame.ref.luma, frame.dis.luma, depth, instructions)
+            sums = moments(frame.ref.samples[0], frame.dis.samples[0], depth, instructions)
             return {key: total / each / samples for key, total, each in zip(_KEYS, sums, units, strict=True)}
 
         return run

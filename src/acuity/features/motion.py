@@ -184,10 +184,10 @@ class Motion(MotionExtractor):
         def change_between(before: Picture, now: Picture) -> float:
             """The change between two pictures; if other measurements read them too, it is computed once."""
             if before.kept is None or now.kept is None:
-                return native.run(before.luma, now.luma)
+                return native.run(before.samples[0], now.samples[0])
             key = "motion", before.kept.number
             if (change := now.kept.figures.get(key)) is None:
-                change = now.kept.figures[key] = native.run(before.luma, now.luma)
+                change = now.kept.figures[key] = native.run(before.samples[0], now.samples[0])
             return change
 
         def run(frame: Frame) -> dict[str, float]:
@@ -284,7 +284,7 @@ class FloatMotion(MotionExtractor):
         def run(frame: Frame) -> dict[str, float]:
             change = 0.0
             if lookback and frame.index >= lookback:
-                change = native.run(frame.before[lookback - 1].ref.planes, frame.ref.planes)
+                change = native.run(frame.before[lookback - 1].ref.samples, frame.ref.samples)
             found: dict[str, float] = {}
             for member, source, keys in all_keys:
                 found[source] = change * member.number("motion_fps_weight")

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Callable, Iterable, Mapping
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
 
 from acuity.errors import FeatureError
+from acuity.records import NamedTuple
 from acuity.text import quoted, shortened
 
 OptionValue = str | float | bool | int

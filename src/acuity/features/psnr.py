@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final, Self
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Final, Self
 
 from acuity import _native
+from acuity.arrays import np
 from acuity.features.extractor import CpuContext, Extractor, Feature, Frame, Geometry, Run
 from acuity.features.options import number, switch
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 _PLANES: Final = ("y", "cb", "cr")
 _LEAST_MSE: Final = 1e-16  # used if there is no error
@@ -60,7 +61,7 @@ class Psnr(Extractor):
         error, depth, instructions = _native.squared_error, geometry.depth, cpu.instruction_set
 
         def run(frame: Frame) -> dict[str, float]:
-            pairs = list(zip(frame.ref.planes, frame.dis.planes, strict=False))[: figures.planes]
+            pairs = list(zip(frame.ref.samples, frame.dis.samples, strict=False))[: figures.planes]
             return figures.of(error(ref, dis, depth, instructions) for ref, dis in pairs)
 
         return run
@@ -141,7 +142,7 @@ class FloatPsnr(Extractor):
         unit, samples, power = 4.0 ** (depth - 8), geometry.width * geometry.height, _peak(depth) ** 2
 
         def run(frame: Frame) -> dict[str, float]:
-            noise = error(frame.ref.luma, frame.dis.luma, depth, instructions) / unit / samples
+            noise = error(frame.ref.samples[0], frame.dis.samples[0], depth, instructions) / unit / samples
             return {"float_psnr": _decibels(power, noise, depth)}
 
         return run
@@ -160,7 +161,7 @@ class FloatAnsnr(Extractor):
         power = _peak(depth) ** 2 * geometry.width * geometry.height
 
         def run(frame: Frame) -> dict[str, float]:
-            ratio, noise = kernel.run(frame.ref.luma, frame.dis.luma)
+            ratio, noise = kernel.run(frame.ref.samples[0], frame.dis.samples[0])
             ansnr = _limit(depth)
             if noise:
                 ansnr = 10.0 * math.log10(ratio) if ratio else -math.inf  # the reference is all grey

@@ -39,7 +39,7 @@ class PsnrHvs(Extractor):
     @classmethod
     def runner(cls, members: Sequence[Self], geometry: Geometry, cpu: CpuContext) -> Run:
         depth, instructions = geometry.depth, cpu.instruction_set
-        return lambda frame: figures(*hvs_errors(frame.ref.planes, frame.dis.planes, depth, instructions))
+        return lambda frame: figures(*hvs_errors(frame.ref.samples, frame.dis.samples, depth, instructions))
 
 
 def figures(luma: float, cb: float, cr: float) -> dict[str, float]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import Any, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
-
+from acuity.arrays import np
 from acuity.features.extractor import Extractor, Feature
 from acuity.features.options import switch
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 SCALES: Final = range(4)
 

@@ -150,7 +150,7 @@ class SpeedChroma(SpeedExtractor):
         figures = SpeedChromaFigures(members)
 
         def run(frame: Frame) -> dict[str, float]:
-            (_, ref_u, ref_v), (_, dis_u, dis_v) = frame.ref.planes, frame.dis.planes
+            (_, ref_u, ref_v), (_, dis_u, dis_v) = frame.ref.samples, frame.dis.samples
             return figures.of(native.chroma(ref_u, ref_v, dis_u, dis_v))
 
         return run
@@ -205,7 +205,8 @@ class SpeedTemporal(SpeedExtractor):
             if native is None:
                 raise figures.too_small()
             before, dis = frame.before[0], frame.ref if towards_reference else frame.dis
-            return figures.of(native.change(before.ref.luma, frame.ref.luma, before.dis.luma, dis.luma))
+            pictures = before.ref, frame.ref, before.dis, dis
+            return figures.of(native.change(*(picture.samples[0] for picture in pictures)))
 
         return run
 

@@ -37,7 +37,7 @@ class Similarity(Extractor):
     def runner(cls, members: Sequence[Self], geometry: Geometry, cpu: CpuContext) -> Run:
         (member,) = members  # exactly one, because no option is part of a name
         figures, kernel = SimilarityFigures(member, geometry), member.kernel(geometry, cpu)
-        return lambda frame: figures.of(kernel.run(frame.ref.luma, frame.dis.luma))
+        return lambda frame: figures.of(kernel.run(frame.ref.samples[0], frame.dis.samples[0]))
 
     def limit(self, geometry: Geometry) -> float:
         """The largest figure in decibels: that of pictures with one sample off by less than a step."""
@@ -132,4 +132,4 @@ class Ssim(Extractor):
     @classmethod
     def runner(cls, members: Sequence[Self], geometry: Geometry, cpu: CpuContext) -> Run:
         kernel = cpu.kernel(_native.Ssim, geometry)
-        return lambda frame: {"ssim": kernel.run(frame.ref.luma, frame.dis.luma)}
+        return lambda frame: {"ssim": kernel.run(frame.ref.samples[0], frame.dis.samples[0])}

@@ -11,16 +11,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Final, NamedTuple, Self
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Final, NamedTuple, Self, TypeAlias
 
 from acuity import _native
+from acuity.arrays import np
 from acuity.errors import UnfitPictureError
 from acuity.features.extractor import CpuContext, Extractor, Feature, Frame, Geometry, Run
 from acuity.features.options import word
 from acuity.video.rgb import MATRIX_NAMES, NARROW_PRIMARIES, SRGB, WEIGHTS, usual_matrix
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 AUTO: Final = "auto"
 _MATRICES: Final = {"bt601": "smpte170m", "bt709": "bt709", "bt2020": "bt2020nc"}  # that options name
@@ -37,7 +38,7 @@ _CONES: Final = np.array(
 _SDR_WHITE: Final = 255.0  # candela per square metre, as the reference takes it
 _PEAKS: Final = {"pq": 10000.0, "hlg": 1000.0}  # of light that isn't relative to SDR's white
 
-Curve = Callable[[NDArray[np.float64]], NDArray[np.float64]]
+Curve: TypeAlias = "Callable[[NDArray[np.float64]], NDArray[np.float64]]"
 
 
 def _srgb(v: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -130,7 +131,7 @@ class Ssimulacra2(Extractor):
             ref, dis = frame.ref, frame.dis
             if finer and ref.finer is not None and dis.finer is not None:
                 return {"ssimulacra2": native.run(list(ref.finer()), list(dis.finer()))}
-            return {"ssimulacra2": native.run(list(ref.planes), list(dis.planes))}
+            return {"ssimulacra2": native.run(list(ref.samples), list(dis.samples))}
 
         return run
 

@@ -55,7 +55,7 @@ class Vif(_AnyVif):
         shared = shared_vif(members)
         skip = members[0].flag("vif_skip_scale0")
         native = cpu.kernel(_native.Vif, geometry, skip_scale0=skip, gains=shared.settings)
-        return lambda frame: shared.figures(native.run(frame.ref.luma, frame.dis.luma))
+        return lambda frame: shared.figures(native.run(frame.ref.samples[0], frame.dis.samples[0]))
 
 
 def shared_vif(members: Sequence[Vif]) -> SharedPass[float]:
@@ -130,7 +130,7 @@ class FloatVif(_AnyVif):
             skip_scale0=first.flag("vif_skip_scale0"),
             gains=shared.settings,
         )
-        return lambda frame: shared.figures(native.run(frame.ref.luma, frame.dis.luma))
+        return lambda frame: shared.figures(native.run(frame.ref.samples[0], frame.dis.samples[0]))
 
     def figures(self, values: Sequence[Any]) -> Sequence[Any]:
         found = list(values)

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final, Self
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Final, Self
 
 from acuity import _native
+from acuity.arrays import np
 from acuity.features.extractor import CpuContext, Extractor, Feature, Frame, Geometry, Run
 from acuity.features.options import number
 from acuity.features.psnr import plane_samples
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 _PLANES: Final = ("y", "u", "v")
 _WEIGHTS: Final = (4.0, 1.0, 1.0)
@@ -52,8 +53,8 @@ class Xpsnr(Extractor):
         native = member.kernel(geometry, cpu.instruction_set)
 
         def run(frame: Frame) -> dict[str, float]:
-            before = [pair.ref.luma for pair in frame.before[:lookback]]
-            errors = native.run(list(frame.ref.planes), list(frame.dis.planes), before)
+            before = [pair.ref.samples[0] for pair in frame.before[:lookback]]
+            errors = native.run(list(frame.ref.samples), list(frame.dis.samples), before)
             return frame_figures(errors, sizes)
 
         return run

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 from typing import Final, NamedTuple, cast
 
@@ -174,4 +173,4 @@ def _rows(picture: Picture, top: int, bottom: int) -> Picture:
     shift = LAYOUTS[picture.format.layout]
     down = 1 if shift is None else 1 << shift[1]
     chroma = (plane[top // down : -(-bottom // down)] for plane in picture.planes[1:])
-    return replace(picture, planes=(picture.luma[top:bottom], *chroma))
+    return picture.changed(planes=(picture.luma[top:bottom], *chroma))

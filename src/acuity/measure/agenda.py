@@ -6,8 +6,6 @@ An agenda is immutable: steering makes a new one, which replaces it between two 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from typing import NamedTuple
 
 from acuity.errors import FeatureError
 from acuity.features.extractor import REACH, Extractor
@@ -15,6 +13,7 @@ from acuity.measure.collector import Collector
 from acuity.measure.epochs import FOREVER, Epochs, Sampling
 from acuity.measure.plan import NOTHING, ExtractorSet, Plan, make_plan
 from acuity.measure.segments import Slot
+from acuity.records import NamedTuple, Record, field
 
 
 class Need(NamedTuple):
@@ -25,8 +24,7 @@ class Need(NamedTuple):
     stop: int
 
 
-@dataclass(frozen=True, slots=True)
-class Agenda:
+class Agenda(Record):
     """The requested models and features, and the plans that follow from them."""
 
     steps: Sampling
@@ -56,14 +54,14 @@ class Agenda:
     def request(self, item: Slot | Extractor) -> Agenda:
         """The agenda with one more model or feature; only before the first frame."""
         requested = (*self.requested, item)
-        return replace(self, requested=requested, measured=_needed(requested))
+        return self.changed(requested=requested, measured=_needed(requested))
 
     def with_slot(self, slot: Slot) -> Agenda:
         """The agenda with this slot in place of the one of the same name."""
         requested = tuple(
             slot if isinstance(item, Slot) and item.name == slot.name else item for item in self.requested
         )
-        return replace(self, requested=requested)
+        return self.changed(requested=requested)
 
     def from_first_frame(self) -> Agenda:
         """The agenda for a measurement without frames, which measures only what is requested now."""
@@ -92,7 +90,7 @@ class Agenda:
         made = (plan for _, _, plan in self.plans.spans(self.now, now)) if now > self.now else ()
         past = ExtractorSet([*self.past, *(extractor for plan in made for extractor in plan)])
         measured = ExtractorSet([*past, *(need.extractor for need in needs)])
-        return replace(self, plans=plans, since=since, measured=measured, now=now, past=past)
+        return self.changed(plans=plans, since=since, measured=measured, now=now, past=past)
 
     def prepare(self, collector: Collector) -> None:
         """Create the columns and derivations for the frames from `now` on."""

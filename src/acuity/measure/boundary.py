@@ -13,14 +13,13 @@ which they may copy but not keep.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Generic, ParamSpec
 
 from acuity.features.extractor import Pair
+from acuity.records import Record
 
 
-@dataclass(frozen=True, slots=True)
-class BoundarySnapshot:
+class BoundarySnapshot(Record):
     """The progress of a measurement at a frame boundary."""
 
     frames_fed: int

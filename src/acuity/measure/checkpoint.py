@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import binascii
 from collections.abc import Iterable, Mapping, Sized
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Self
 
-import numpy as np
-from numpy.typing import NDArray
-
+from acuity.arrays import np
 from acuity.errors import ResumeError
 from acuity.measure.agenda import Agenda
 from acuity.measure.collector import Collector
+from acuity.records import NamedTuple
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
 class ColumnFigures(NamedTuple):
@@ -38,8 +40,8 @@ class Checkpoint(NamedTuple):
         columns = {}
         for key in _computed(agenda):
             if collector.has(key):
-                values, written = collector.table([key], frames)
-                columns[key] = ColumnFigures(values[:, 0], written)
+                (values,), written = collector.table([key], frames)
+                columns[key] = ColumnFigures(np.array(values), np.array(written, bool))
         return cls(frames, _subject(agenda), columns)
 
     def check(self, agenda: Agenda) -> None:

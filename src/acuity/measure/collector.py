@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import math
 import threading
+from array import array
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from acuity.features.extractor import Derivation, Extractor
+from acuity.records import Record
 
 if TYPE_CHECKING:
     from acuity.devices.cuda.batch import BatchFigures
 
+Figures: TypeAlias = "array[float]"  # doubles
+
 _FIRST_ROOM: Final = 256
+_MISSING: Final[Figures] = array("d", [math.nan])
 
 
 class Column:
@@ -23,8 +25,9 @@ class Column:
 
     def __init__(self) -> None:
         self.used = False
-        self._values = np.full(_FIRST_ROOM, np.nan)
-        self._written = np.zeros(_FIRST_ROOM, bool)
+        self._values: Figures = array("d")
+        self._written = bytearray()
+        self._make_room(_FIRST_ROOM - 1)
 
     def write(self, index: int, value: float) -> None:
         self._make_room(index)
@@ -32,44 +35,44 @@ class Column:
         self._written[index] = True
         self.used = True
 
-    def write_all(
-        self, indices: NDArray[np.intp] | slice, values: Sequence[float] | NDArray[np.float64]
-    ) -> None:
-        self._make_room(indices.stop - 1 if isinstance(indices, slice) else int(indices.max()))
-        self._values[indices] = values
-        self._written[indices] = True
+    def write_all(self, numbers: Sequence[int], values: Iterable[float]) -> None:
+        """Write the figures of these frames, whose numbers rise."""
+        first, last = numbers[0], numbers[-1]
+        self._make_room(last)
+        if last - first + 1 == len(numbers):
+            self._values[first : last + 1] = array("d", values)
+            self._written[first : last + 1] = bytes([True]) * len(numbers)
+        else:
+            for index, value in zip(numbers, values, strict=True):
+                self._values[index], self._written[index] = value, True
         self.used = True
 
     def _make_room(self, index: int) -> None:
         room = len(self._values)
         if index >= room:
             more = max(index + 1, 2 * room) - room
-            self._values = np.concatenate([self._values, np.full(more, np.nan)])
-            self._written = np.concatenate([self._written, np.zeros(more, bool)])
+            self._values.extend(_MISSING * more)
+            self._written.extend(bytes(more))
 
     def get(self, index: int) -> float | None:
-        if 0 <= index < len(self._values) and self._written[index]:
-            return float(self._values[index])
-        return None
+        return self._values[index] if 0 <= index < len(self._values) and self._written[index] else None
 
     def following(self, index: int, stop: int) -> list[float]:
         """The figures from `index` on, up to `stop` or the first that is missing; if many, not all."""
-        # As bytes: numpy's own search gives up Python's lock, which another thread may then keep for long.
-        written = self._written[index : min(stop, index + _FIRST_ROOM)].tobytes()
-        known = written.find(b"\0")
-        found: list[float] = self._values[index : index + (known if known >= 0 else len(written))].tolist()
-        return found
+        stop = min(stop, index + _FIRST_ROOM, len(self._values))
+        known = self._written.find(0, index, stop)
+        return self._values[index : known if known >= 0 else stop].tolist()
 
-    def table(self, length: int, begin: int = 0) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    def table(self, length: int, begin: int = 0) -> tuple[Figures, bytearray]:
         """Copies of the figures from `begin` up to `length`, and of which exist."""
-        values, written = np.full(length - begin, np.nan), np.zeros(length - begin, bool)
-        known = slice(len(self._values[begin:length]))
-        values[known], written[known] = self._values[begin:length], self._written[begin:length]
+        values, written = self._values[begin:length], self._written[begin:length]
+        missing = length - begin - len(values)
+        values.extend(_MISSING * missing)
+        written.extend(bytes(missing))
         return values, written
 
 
-@dataclass(slots=True)
-class _Run:
+class _Run(Record, frozen=False):
     """A derivation over consecutive frames."""
 
     derivation: Derivation
@@ -133,19 +136,18 @@ class Collector:
                 self._columns[key].write(index, value)
             self._advance()
 
-    def write_all(self, indices: NDArray[np.intp], figures: Mapping[str, NDArray[np.float64]]) -> None:
-        """Store figures of many frames, from which nothing is derived."""
+    def write_all(self, numbers: Sequence[int], figures: Mapping[str, Iterable[float]]) -> None:
+        """Store figures of many frames, whose numbers rise, from which nothing is derived."""
         with self._lock:
             for key, values in figures.items():
-                self._columns[key].write_all(indices, values)
+                self._columns[key].write_all(numbers, values)
 
     def write_batch(self, batch: Iterable[BatchFigures]) -> None:
         """Store figures of several frames and derive what follows from them."""
         with self._lock:
             for numbers, figures in batch:
-                indices = _indices(numbers)
                 for key, values in figures.items():
-                    self._columns[key].write_all(indices, values)
+                    self._columns[key].write_all(numbers, values)
             self._advance()
 
     def finish(self) -> None:
@@ -174,33 +176,27 @@ class Collector:
         present = [value for value in values if value is not None]
         return present if len(present) == len(values) else None
 
-    def column(self, key: str, length: int) -> NDArray[np.float64]:
+    def column(self, key: str, length: int) -> Figures:
         """The first figures of a column; NaN if missing."""
         with self._lock:
             return self._columns[key].table(length)[0]
 
-    def undefined(self, key: str, length: int) -> NDArray[np.bool_]:
-        """Which of the first figures of a column exist and are not a number."""
+    def undefined(self, key: str, length: int) -> list[int]:
+        """The frames up to `length` whose figure in a column exists and is not a number."""
         with self._lock:
             values, written = self._columns[key].table(length)
-        found: NDArray[np.bool_] = written & np.isnan(values)
-        return found
+        return [frame for frame, value in enumerate(values) if value != value and written[frame]]
 
-    def table(
-        self, keys: Iterable[str], length: int, begin: int = 0
-    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """The first figures of several columns (frames x keys), and which rows are complete.
-
-        Rows before `begin` are left out.
-        """
-        names = list(keys)
-        values = np.empty((length - begin, len(names)))
-        complete = np.ones(length - begin, bool)
-        for position, key in enumerate(names):
+    def table(self, keys: Iterable[str], length: int, begin: int = 0) -> tuple[list[Figures], bytearray]:
+        """The first figures of several columns, and which frames have all of them, from `begin` on."""
+        columns: list[Figures] = []
+        complete = int.from_bytes(bytes([True]) * (length - begin))
+        for key in keys:
             with self._lock:  # for one column at a time, so that writers don't wait long
-                values[:, position], written = self._columns[key].table(length, begin)
-            complete &= written
-        return values, complete
+                values, written = self._columns[key].table(length, begin)
+            columns.append(values)
+            complete &= int.from_bytes(written)
+        return columns, bytearray(complete.to_bytes(length - begin))
 
     def _advance(self) -> None:
         for run in self._runs:
@@ -217,12 +213,4 @@ class Collector:
             numbers.setdefault(key, []).append(index)
             values.setdefault(key, []).append(value)
         for key, indices in numbers.items():
-            self._columns[key].write_all(_indices(indices), values[key])
-
-
-def _indices(numbers: Sequence[int]) -> NDArray[np.intp] | slice:
-    """Where the figures of these frames are written."""
-    first, last = numbers[0], numbers[-1]
-    if last - first + 1 == len(numbers):  # numbers rise
-        return slice(first, last + 1)
-    return np.array(numbers, np.intp)
+            self._columns[key].write_all(indices, values[key])

@@ -11,9 +11,6 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from typing import Final, Generic, TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
-
 from acuity.errors import InputError
 
 ValueT = TypeVar("ValueT")
@@ -87,13 +84,12 @@ def is_counted(steps: Sampling, index: int) -> bool:
     return index >= 0 and index % steps.at(index) == 0
 
 
-def counted(steps: Sampling, length: int, begin: int = 0) -> NDArray[np.intp]:
-    """The counted frames from `begin` up to `length`."""
-    parts = [
-        np.arange(next_multiple(max(first, begin), step), min(stop, length), step, dtype=np.intp)
+def counted(steps: Sampling, length: int, begin: int = 0) -> list[range]:
+    """The counted frames from `begin` up to `length`: a range for each step."""
+    return [
+        range(next_multiple(max(first, begin), step), min(stop, length), step)
         for first, stop, step in steps.spans(begin, length)
     ]
-    return np.concatenate(parts) if parts else np.empty(0, np.intp)
 
 
 def next_counted(steps: Sampling, index: int) -> int:

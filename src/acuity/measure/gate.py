@@ -10,12 +10,15 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Hashable, Sequence
-from datetime import datetime
-from typing import Final, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Final, Literal, Self
 
 from acuity.errors import InputError
 from acuity.measure.boundary import FrameBoundary
+from acuity.records import NamedTuple
 from acuity.text import note
+
+if TYPE_CHECKING:
+    from datetime import datetime
 
 HOST: Final = "host"
 

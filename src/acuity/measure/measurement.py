@@ -6,7 +6,6 @@ import threading
 import time
 import weakref
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Self
 
@@ -310,7 +309,7 @@ class Measurement(Readings):
         """From the next frame on, count only frames whose number is a multiple of this."""
         self._check_open()
         steps = self._agenda.steps.assign(check_step(subsample), self._frames)
-        self._agenda = replace(self._agenda, steps=steps)
+        self._agenda = self._agenda.changed(steps=steps)
 
     def stop_after(self, frame: int | None) -> None:
         """Take no more frames after this one, which may be the last one fed; None: take all frames."""

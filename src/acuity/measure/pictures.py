@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from functools import lru_cache, partial
 from itertools import islice
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, cast
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, cast
 
-import numpy as np
-
+from acuity.arrays import np
 from acuity.errors import InputError, PairingError, to_set
 from acuity.features.extractor import REACH, Frame, Geometry, Pair
 from acuity.measure.loans import Loan
+from acuity.records import NamedTuple
 from acuity.text import quoted, told
 from acuity.video.card_picture import CardPicture
 from acuity.video.picture import LAYOUTS, ColourTags, Picture, PixelFormat, Samples
@@ -42,7 +41,7 @@ class CudaArray(Protocol):
     def __cuda_array_interface__(self) -> dict[str, Any]: ...
 
 
-Plane = Samples | DlpackArray | CudaArray
+Plane: TypeAlias = "Samples | DlpackArray | CudaArray"
 
 
 def in_memory(array: Plane) -> Samples | None:
@@ -65,10 +64,8 @@ def in_memory(array: Plane) -> Samples | None:
     )
 
 
-PictureLike = Picture | Plane | tuple[Plane, ...]
+PictureLike: TypeAlias = "Picture | Plane | tuple[Plane, ...]"
 
-_BYTES: Final = np.dtype(np.uint8)
-_WORDS: Final = np.dtype(np.uint16)
 _DEPTHS: Final = range(8, 17)
 
 
@@ -153,7 +150,7 @@ def _lent(picture: Picture, loan: Loan) -> Picture:
     if isinstance(picture, CardPicture):
         found: Picture = picture.share()
     else:
-        found = Picture(picture.planes, picture.format, picture.pts, picture.signature)
+        found = Picture(picture.samples, picture.format, picture.pts, picture.signed)
     found.kept, found.loan = picture.kept, loan
     return found
 
@@ -168,9 +165,11 @@ def _check_planes(picture: Picture) -> None:
     """Refuse planes that the kernels can't read."""
     if isinstance(picture, CardPicture):
         return  # made and checked by its device
-    if not picture.planes:
+    if not picture.samples:
         raise InputError("a Picture has no planes: give it one of luma samples at least")
-    for plane in picture.planes:
+    for plane in picture.samples:
+        if isinstance(plane, memoryview) and plane.format == picture.format.code and plane.ndim == 2:
+            continue  # one of a buffer of ours
         if not isinstance(plane, np.ndarray) or plane.ndim != 2:
             given = f"of shape {plane.shape}" if isinstance(plane, np.ndarray) else type(plane).__name__
             raise InputError(f"the planes of a Picture are arrays of rows and columns, and one is {given}")
@@ -197,13 +196,13 @@ def _format_of(
 
 def _depth(dtypes: Sequence[np.dtype[Any]], bitdepth: int | None) -> int:
     dtype = dtypes[0]
-    if any(other != dtype for other in dtypes) or dtype not in (_BYTES, _WORDS):
+    if any(other != dtype for other in dtypes) or dtype not in (np.uint8, np.uint16):
         named = " and ".join(dict.fromkeys(map(str, dtypes)))
         raise InputError(
             f"samples must be uint8 or uint16 arrays, and these are {named}: scale and round them to whole "
             "numbers of 8 to 16 bits, then convert them with astype()"
         )
-    if dtype == _BYTES:
+    if dtype == np.uint8:
         if bitdepth not in (None, 8):
             raise InputError(f"uint8 samples cannot be {bitdepth} bits deep: pass a uint16 array")
         return 8
@@ -274,7 +273,7 @@ class Intake:
             )
         if self.geometry is None:
             finer = all(picture.finer is not None for picture in pictures)
-            self.geometry = replace(ours, colour=self.colour, finer=finer)
+            self.geometry = ours.changed(colour=self.colour, finer=finer)
         elif ours != self.geometry:
             raise InputError(
                 f"frame {index} is {_describe(ours)}, but the video was {_describe(self.geometry)}"
@@ -304,7 +303,7 @@ def _form(picture: Picture) -> _Form:
     """All properties of a picture that are checked: a picture with equal ones is good too."""
     if isinstance(picture, CardPicture):
         return [picture.format, CardPicture, *picture.shapes]
-    return [picture.format, *[(type(p), p.shape, p.strides, p.dtype) for p in picture.planes]]
+    return [picture.format, *[(p.shape, p.strides, getattr(p, "dtype", None)) for p in picture.samples]]
 
 
 def _describe(geometry: Geometry) -> str:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Final, NamedTuple
+from typing import Final
 
 from acuity.errors import FeatureError
 from acuity.features.extractor import Extractor, Geometry
+from acuity.records import NamedTuple, Record, field
 
 
 class ExtractorSet:
@@ -84,8 +84,7 @@ class ExtractorGroup(NamedTuple):
         return any(member.every_frame for member in self.members)
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Record):
     """The work of one frame."""
 
     groups: tuple[ExtractorGroup, ...]

@@ -5,22 +5,25 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Sequence
-from typing import Final
+from functools import reduce
+from operator import add
+from typing import TYPE_CHECKING, Final, TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
-
+from acuity.arrays import np
 from acuity.errors import FeatureError
 
-Array = NDArray[np.float64]
-_NUMBER: Final = re.compile(r"-?[0-9]+(\.[0-9]*)?|-?\.[0-9]+")
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Array: TypeAlias = "Sequence[float] | NDArray[np.float64]"
+_NUMBER: Final = r"-?[0-9]+(\.[0-9]*)?|-?\.[0-9]+"
 Method = str | tuple[str, float]
 Bound = int | None  # a frame, or no limit
 
 
 def _sequential_sum(values: Array) -> float:
-    """Adds from first to last, as libvmaf does; numpy's sum adds pairwise."""
-    return float(np.add.accumulate(values)[-1])
+    """Adds from first to last, as libvmaf does; Python's sum() corrects itself, and numpy's adds pairwise."""
+    return float(reduce(add, values))
 
 
 def _mean(values: Array) -> float:
@@ -29,8 +32,8 @@ def _mean(values: Array) -> float:
 
 def _harmonic_mean(values: Array) -> float:
     """The harmonic mean of values + 1, minus 1, so that a single zero doesn't make it zero."""
-    with np.errstate(divide="ignore"):
-        total = _sequential_sum(1.0 / (values + 1.0))
+    raised = [value + 1.0 for value in values]
+    total = _sequential_sum([1.0 / value if value else math.inf for value in raised])
     return len(values) / total - 1.0 if total else math.inf  # all of them are infinite
 
 
@@ -41,7 +44,7 @@ def percentile(values: Array, percent: float) -> float:
 
 def percentiles(values: Array, percents: Sequence[float]) -> list[float]:
     """Several percentiles, with one sort."""
-    ordered = np.sort(values)
+    ordered = sorted(values)
     return [_percentile(ordered, percent) for percent in percents]
 
 
@@ -57,8 +60,8 @@ def _percentile(ordered: Array, percent: float) -> float:
 
 
 POOLS: Final[dict[str, Callable[[Array], float]]] = {
-    "min": lambda values: float(values.min()),
-    "max": lambda values: float(values.max()),
+    "min": lambda values: float(min(values)),
+    "max": lambda values: float(max(values)),
     "mean": _mean,
     "harmonic_mean": _harmonic_mean,
 }
@@ -66,7 +69,7 @@ POOLS: Final[dict[str, Callable[[Array], float]]] = {
 METHODS: Final[dict[str, Callable[[Array], float]]] = {
     **POOLS,
     "median": lambda values: percentile(values, 50.0),
-    "stddev": lambda values: float(values.std()),
+    "stddev": lambda values: float(np.std(values)),
 }
 
 
@@ -82,7 +85,7 @@ def pool(values: Array, method: Method = "mean") -> float:
             return percentile(values, float(percent))
     elif method in METHODS:
         return METHODS[method](values)
-    elif method[:1] == "p" and _NUMBER.fullmatch(method[1:]):
+    elif method[:1] == "p" and re.fullmatch(_NUMBER, method[1:]):
         return percentile(values, float(method[1:]))
     raise FeatureError(
         f"unknown pooling method {method!r}: use one of {', '.join(METHODS)}, or p with a percentile"

@@ -3,20 +3,52 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from acuity.arrays import np
 from acuity.errors import FeatureError, NoFramesError
 from acuity.measure.pooling import METHODS, POOLS, Bound, Method, pool
 from acuity.measure.segments import Segment
+from acuity.records import Record, field
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
-@dataclass(frozen=True, eq=False)
-class Results:
+class Columns(Mapping[str, "NDArray[np.float64]"]):
+    """Columns of figures by name, each an array once it is asked for."""
+
+    def __init__(self, figures: Mapping[str, Sequence[float]]) -> None:
+        self.figures = figures
+        self._arrays: dict[str, NDArray[np.float64]] = {}
+
+    def __getitem__(self, name: str) -> NDArray[np.float64]:
+        if name not in self._arrays:
+            self._arrays[name] = np.array(self.figures[name])
+        return self._arrays[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.figures
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.figures)
+
+    def __len__(self) -> int:
+        return len(self.figures)
+
+
+def figures_of(columns: Mapping[str, NDArray[np.float64]]) -> Mapping[str, Sequence[float]]:
+    """The figures of columns as Python's numbers."""
+    if isinstance(columns, Columns):
+        return columns.figures
+    return {name: np.asarray(values, np.float64).tolist() for name, values in columns.items()}
+
+
+class Results(Record, eq=False):
     """The figures of every frame, in report order; NaN if a frame has none."""
 
     frames: list[int]  # frame numbers, one for each row of the columns
@@ -58,7 +90,7 @@ class Results:
         """
         if name is not None and name not in self.columns and name in METHODS:
             method, name = name, None
-        values = self.values(name, first, last)
+        values = self.known(name, first, last)
         if self._has_undefined(name, first, last) or len(self.holders(name, first, last)) > 1:
             return math.nan
         if not len(values):
@@ -67,23 +99,27 @@ class Results:
 
     def values(self, name: str | None = None, first: Bound = None, last: Bound = None) -> NDArray[np.float64]:
         """The existing figures of the frames from `first` to `last`."""
+        return np.array(self.known(name, first, last))
+
+    def known(self, name: str | None = None, first: Bound = None, last: Bound = None) -> list[float]:
+        """The same as Python's numbers."""
         if name is None:
             if not self.models:
                 raise FeatureError("no model was measured: name the feature to pool")
             name = self.models[0]
         if name not in self.columns:
             raise FeatureError(f"nothing named '{name}' was measured: there are {', '.join(self.columns)}")
-        values = self.columns[name][self._rows(first, last)]
-        return values[~np.isnan(values)]
+        values = self._figures[name][self._rows(first, last)]
+        return [value for value in values if value == value]
 
-    def _rows(self, first: Bound, last: Bound) -> NDArray[np.bool_]:
-        numbers = np.asarray(self.frames, np.int64)
-        chosen = np.ones(len(numbers), bool)
-        if first is not None:
-            chosen &= numbers >= first
-        if last is not None:
-            chosen &= numbers <= last
-        return chosen
+    @cached_property
+    def _figures(self) -> Mapping[str, Sequence[float]]:
+        return figures_of(self.columns)
+
+    def _rows(self, first: Bound, last: Bound) -> slice:
+        """The rows of the frames from `first` to `last`; frame numbers rise."""
+        begin = 0 if first is None else bisect_left(self.frames, first)
+        return slice(begin, None if last is None else bisect_right(self.frames, last))
 
     def _has_undefined(self, name: str | None, first: Bound, last: Bound) -> bool:
         which = self.undefined.get(self.models[0] if name is None and self.models else name or "")
@@ -95,22 +131,20 @@ class Results:
         Selective scores are pooled over the frames that have one.
         If results are partial, of each column that some frame has, over the frames that have it.
         """
-        columns = {
-            name: values[~np.isnan(values)] if self.partial or name in self.selective else values
-            for name, values in self.columns.items()
-        }
         found = {}
-        for name, values in columns.items():
+        for name, values in self._figures.items():
+            known = [value for value in values if value == value]
             if name in self.undefined or self.shared(name):
                 found[name] = dict.fromkeys(POOLS, math.nan)
-            elif len(values) and not np.isnan(values).any():
-                found[name] = {method: function(values) for method, function in POOLS.items()}
+            elif known and (self.partial or name in self.selective or len(known) == len(values)):
+                found[name] = {method: function(known) for method, function in POOLS.items()}
         return found
 
     def in_order(self, first: Sequence[str]) -> Results:
         """The results with these columns before the others."""
         names = [*(name for name in first if name in self.columns), *self.columns]
-        return replace(self, columns={name: self.columns[name] for name in dict.fromkeys(names)})
+        figures = {name: self._figures[name] for name in dict.fromkeys(names)}
+        return self.changed(columns=Columns(figures))
 
     def steering(self) -> str | None:
         """A sentence about how the measurement was steered; None if it wasn't."""
@@ -157,7 +191,7 @@ class Results:
         own = [part for part in self.segments if part.name == name]
         if not own and name in self.models:  # a column that a collection has besides its score
             beside = [part for part in self.segments if name.startswith(f"{part.name}_")]
-            own = [part for part in beside if len(self.values(name, part.first, part.last))]
+            own = [part for part in beside if self.known(name, part.first, part.last)]
         return [
             part
             for part in own
@@ -177,21 +211,25 @@ class Results:
             raise ValueError(f"{count} frames can't be listed: ask for 0 or more")
         if name is None and not self.models:
             raise FeatureError("no model was measured: name the feature whose lowest frames you want")
-        values = self.columns[name if name is not None else self.models[0]]
+        values = self._figures[name if name is not None else self.models[0]]
         parts = self.holders(name)
         bounds = [(part.first, part.last) for part in parts] if len(parts) > 1 else [(None, None)]
         found: list[tuple[int, float]] = []
         for first, last in bounds:
-            rows = np.flatnonzero(self._rows(first, last) & ~np.isnan(values))
-            lowest = rows[np.argsort(values[rows], kind="stable")[:count]]
-            found += [(self.frames[int(row)], float(values[row])) for row in lowest]
+            rows = self._rows(first, last)
+            known = [
+                (frame, value)
+                for frame, value in zip(self.frames[rows], values[rows], strict=True)
+                if value == value
+            ]
+            found += sorted(known, key=itemgetter(1))[:count]
         return found
 
     def marks(self) -> dict[str, Any]:
         """The steering entries of reports: segments with their figures, sampling and stop."""
         segments = []
         for segment in self.segments:
-            values = self.values(segment.name, segment.first, segment.last)
+            values = self.known(segment.name, segment.first, segment.last)
             figures = {name: function(values) if len(values) else None for name, function in POOLS.items()}
             segments.append({**segment._asdict(), "frames": len(values), **figures})
         return {

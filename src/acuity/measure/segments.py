@@ -6,15 +6,14 @@ A name in the report may have several models over the frames of a clip.
 from __future__ import annotations
 
 import math
+from array import array
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING
 
 from acuity.errors import ScoreError
-from acuity.measure.collector import Collector
+from acuity.measure.collector import Collector, Figures
 from acuity.measure.epochs import FOREVER, Epochs
+from acuity.records import NamedTuple
 
 if TYPE_CHECKING:
     from acuity.models.inputs import AnyModel
@@ -44,21 +43,23 @@ class Prediction:
         row = self._features.row(self.inputs, index)
         if row is None:
             return None
-        scores = self.model.outputs(np.array([row]))
+        scores = self.model.outputs({place: [value] for place, value in enumerate(row)})
         self._scores.write(index, {name: float(values[0]) for name, values in scores.items()})
         return float(scores[output][0])
 
-    def fill(self, wanted: NDArray[np.bool_], begin: int = 0) -> None:
-        """Predict at once all wanted frames that have their features and no score yet.
-
-        `wanted` begins with frame `begin`.
-        """
-        length = begin + len(wanted)
+    def fill(self, wanted: Iterable[range]) -> None:
+        """Predict at once all wanted frames that have their features and no score yet."""
+        spans = [span for span in wanted if span]
+        if not spans:
+            return
+        begin, length = spans[0].start, spans[-1].stop
         features, ready = self._features.table(self.inputs, length, begin)
         _, scored = self._scores.table(self.outputs, length, begin)
-        missing = np.flatnonzero(ready & wanted & ~scored)
-        if len(missing):
-            self._scores.write_all(missing + begin, self.model.outputs(features[missing]))
+        missing = [n for span in spans for n in span if ready[n - begin] and not scored[n - begin]]
+        if len(missing) < length - begin:
+            features = [array("d", [column[frame - begin] for frame in missing]) for column in features]
+        if missing:
+            self._scores.write_all(missing, self.model.outputs(dict(enumerate(features))))
 
     def check(self, index: int, output: str, score: float) -> None:
         """Raise ScoreError if the score of a frame is not a finite number."""
@@ -81,18 +82,18 @@ class Prediction:
 
     def check_all(self, first: int, stop: int, output: str) -> None:
         """Raise ScoreError for the first of these frames whose score exists and is not a finite number."""
-        for index in first + np.flatnonzero(self.infinite(output, stop)[first:])[:1]:
-            self.check(int(index), output, float(self.column(output, stop)[index]))
+        for index in self.infinite(output, first, stop)[:1]:
+            self.check(index, output, self.column(output, stop)[index])
 
-    def column(self, output: str, length: int) -> NDArray[np.float64]:
+    def column(self, output: str, length: int) -> Figures:
         """The first scores; NaN if missing."""
         return self._scores.column(output, length)
 
-    def infinite(self, output: str, length: int) -> NDArray[np.bool_]:
-        """Which of the first scores exist and are not a finite number."""
-        scores, there = self._scores.table([output], length)
-        found: NDArray[np.bool_] = there & ~np.isfinite(scores[:, 0])
-        return found
+    def infinite(self, output: str, first: int, stop: int) -> list[int]:
+        """Those of these frames whose score exists and is not a finite number."""
+        (scores,), there = self._scores.table([output], stop, first)
+        odd = [place for place, score in enumerate(scores) if not math.isfinite(score)]
+        return [first + place for place in odd if there[place]]
 
 
 class Segment(NamedTuple):

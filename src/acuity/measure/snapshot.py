@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import NamedTuple
+import math
+from array import array
+from collections.abc import Iterable, Iterator
 
-import numpy as np
-from numpy.typing import NDArray
-
+from acuity.arrays import np
 from acuity.errors import FeatureError, NotReady
 from acuity.features.extractor import Geometry
 from acuity.measure.agenda import Agenda
-from acuity.measure.collector import Collector
+from acuity.measure.collector import Collector, Figures
 from acuity.measure.epochs import counted, is_counted
 from acuity.measure.plan import ExtractorSet
-from acuity.measure.results import Results
+from acuity.measure.results import Columns, Results
 from acuity.measure.segments import Prediction, Segment, Slot
+from acuity.records import NamedTuple
 
 
 class Snapshot(NamedTuple):
@@ -82,19 +82,13 @@ class Snapshot(NamedTuple):
         """Predict every frame from `begin` on whose features are known."""
         if begin >= self.frames:
             return
-        wanted = np.zeros(self.frames - begin, bool)
-        wanted[counted(self.agenda.steps, self.frames, begin) - begin] = True
         for slot in self.agenda.slots:
-            spans = list(slot.holders.spans(begin, self.frames))
-            for holder in dict.fromkeys(holder for _, _, holder in spans):
-                own = wanted
-                if len(spans) > 1:
-                    own = np.zeros(len(wanted), bool)
-                    for first, stop, other in spans:
-                        if other is holder:
-                            rows = slice(max(first - begin, 0), stop - begin)
-                            own[rows] = wanted[rows]
-                holder.fill(own, begin)
+            own: dict[Prediction, list[range]] = {}
+            for first, stop, holder in slot.holders.spans(begin, self.frames):
+                frames = counted(self.agenda.steps, min(stop, self.frames), max(first, begin))
+                own.setdefault(holder, []).extend(frames)
+            for holder, wanted in own.items():
+                holder.fill(wanted)
 
     def results(self, geometry: Geometry, fps: float, *, partial: bool, stopped_after: int | None) -> Results:
         """All figures known so far; raises ScoreError if a score isn't a number, unless partial.
@@ -103,11 +97,12 @@ class Snapshot(NamedTuple):
         """
         self.predict()
         rows = counted(self.agenda.steps, self.frames)
+        frames = [frame for span in rows for frame in span]
         plans = [plan for _, _, plan in self.agenda.plans.spans(0, max(self.frames, 1))]
         extractors = ExtractorSet(extractor for plan in plans for extractor in plan)
         keys = extractors.keys(self.frames)
-        columns = {key: self.collector.column(key, self.frames)[rows] for key in keys}
-        undefined = {key: self.collector.undefined(key, self.frames)[rows] for key in keys}
+        columns = {key: _picked(self.collector.column(key, self.frames), rows) for key in keys}
+        undefined = {key: self.collector.undefined(key, self.frames) for key in keys}
         if self.over:  # drop figures that the pictures don't have, such as chroma figures of luma alone
             columns = {key: column for key, column in columns.items() if self.collector.has(key)}
         labels: dict[str, str] = {}
@@ -115,24 +110,27 @@ class Snapshot(NamedTuple):
         firm = any(not self._is_lenient(slot) for slot in self.agenda.slots)
         for slot in self.agenda.slots:
             for output in slot.outputs(max(self.frames, 1)):
-                columns[output], labels[output] = self._scores(slot, output, rows)
+                scores, labels[output] = self._scores(slot, output)
+                columns[output] = _picked(scores, rows)
                 selects = all(holder.model.selective for _, _, holder in self._spans(slot))
-                if selects and not np.isnan(columns[output]).all():
+                if selects and not _is_empty(columns[output]):
                     selective.add(output)  # the frames that it can't judge have no figure
                     continue
                 if firm and self._is_lenient(slot):
-                    undefined[output] = self._infinite(slot, output)[rows]
-                    columns[output][undefined[output]] = np.nan
+                    undefined[output] = self._infinite(slot, output)
+                    for frame in undefined[output]:
+                        scores[frame] = math.nan
+                    columns[output] = _picked(scores, rows)
                 elif not partial:
                     self._check_scores(slot, output)
         segments = self.segments()
         if len(self.agenda.plans) > 1 or len(segments) > len(self.agenda.slots):
             partial = True
             # Drop columns of extractors that ended before they had an exact figure of a counted frame.
-            columns = {key: c for key, c in columns.items() if key in labels or not np.isnan(c).all()}
+            columns = {key: c for key, c in columns.items() if key in labels or not _is_empty(c)}
         return Results(
-            frames=rows.tolist(),
-            columns=columns,
+            frames=frames,
+            columns=Columns(columns),
             models=list(labels),
             model_labels=labels,
             width=geometry.width,
@@ -140,7 +138,11 @@ class Snapshot(NamedTuple):
             fps=fps,
             aggregate=self._aggregate(extractors, geometry),
             partial=partial,
-            undefined={key: which for key, which in undefined.items() if key in columns and which.any()},
+            undefined={
+                key: np.isin(frames, which)
+                for key, which in undefined.items()
+                if key in columns and not set(which).isdisjoint(frames)
+            },
             selective=frozenset(selective),
             segments=segments,
             steps=[(first, step) for first, _, step in self.agenda.steps.spans(0, self.frames)],
@@ -153,7 +155,7 @@ class Snapshot(NamedTuple):
         found: dict[str, float] = {}
         for extractor in extractors:
             columns = {
-                key: column[~np.isnan(column)]
+                key: np.array([value for value in column if value == value])
                 for key in extractor.hidden_keys()
                 if len(column := self.collector.column(key, self.frames))
             }
@@ -169,25 +171,38 @@ class Snapshot(NamedTuple):
         """The models of the slot with their frames, as (first, stop, model)."""
         return slot.holders.spans(0, max(self.frames, 1))
 
-    def _infinite(self, slot: Slot, output: str) -> NDArray[np.bool_]:
-        """Which frames have a score of the slot that is not a finite number."""
-        found = np.zeros(self.frames, bool)
-        for first, stop, holder in self._spans(slot):
-            if output in holder.outputs:
-                found[first:stop] = holder.infinite(output, self.frames)[first:stop]
-        return found
+    def _infinite(self, slot: Slot, output: str) -> list[int]:
+        """The frames with a score of the slot that is not a finite number."""
+        return [
+            frame
+            for first, stop, holder in self._spans(slot)
+            if output in holder.outputs
+            for frame in holder.infinite(output, first, min(stop, self.frames))
+        ]
 
     def _check_scores(self, slot: Slot, output: str) -> None:
         for first, stop, holder in self._spans(slot):
             if output in holder.outputs:
                 holder.check_all(first, min(stop, self.frames), output)
 
-    def _scores(self, slot: Slot, output: str, rows: NDArray[np.intp]) -> tuple[NDArray[np.float64], str]:
+    def _scores(self, slot: Slot, output: str) -> tuple[Figures, str]:
         """A score column over all models of the slot, and the label of the last one."""
-        values = np.full(self.frames, np.nan)
+        values = array("d", [math.nan]) * self.frames
         label = ""
         for first, stop, holder in self._spans(slot):
             if output in holder.outputs:
                 values[first:stop] = holder.column(output, self.frames)[first:stop]
                 label = holder.model.label
-        return values[rows], label
+        return values, label
+
+
+def _picked(column: Figures, rows: Iterable[range]) -> Figures:
+    """The figures of these frames."""
+    found = array("d")
+    for span in rows:
+        found += column[span.start : span.stop : span.step]
+    return found
+
+
+def _is_empty(column: Figures) -> bool:
+    return all(value != value for value in column)

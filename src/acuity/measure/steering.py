@@ -10,18 +10,17 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Hashable, Iterable
-from dataclasses import fields, is_dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, Final
 
 from acuity.errors import FeatureError, NameClashError
-from acuity.features import RESERVED_NAMES
+from acuity.features import reserved_names
 from acuity.features.extractor import Extractor, Geometry
 from acuity.measure.agenda import Agenda
 from acuity.measure.collector import Collector
 from acuity.measure.epochs import Epochs
 from acuity.measure.segments import Prediction
+from acuity.models.spec import DEFAULT_NAME
+from acuity.records import NamedTuple
 
 if TYPE_CHECKING:
     from acuity.models.inputs import AnyModel
@@ -71,17 +70,18 @@ def is_same_model(one: Any, other: Any) -> bool:
         return False
     if isinstance(one, tuple):
         return len(one) == len(other) and all(map(is_same_model, one, other))
-    if isinstance(one, np.ndarray):
-        return np.array_equal(one, other)
-    if one == other or not is_dataclass(one):
+    fields = getattr(one, "__dataclass_fields__", None)
+    if one == other or fields is None:
         return bool(one == other)
-    return all(is_same_model(getattr(one, f.name), getattr(other, f.name)) for f in fields(one))
+    return all(is_same_model(getattr(one, name), getattr(other, name)) for name in fields)
 
 
 def check_names(agenda: Agenda, prediction: Prediction, *, besides: str | None = None) -> None:
     """Refuse a model whose scores would have the name of a feature or of another slot's scores."""
     taken = {output for slot in agenda.slots if slot.name != besides for output in slot.outputs()}
-    features = {*RESERVED_NAMES, *agenda.measured.keys(), *keys_of(prediction.extractors)}
+    features = {*agenda.measured.keys(), *keys_of(prediction.extractors)}
+    if any(name != DEFAULT_NAME for name in prediction.outputs):  # which is none of them
+        features |= reserved_names()
     for name in prediction.outputs:
         if name in taken:
             raise NameClashError(
@@ -157,7 +157,7 @@ def swap_model(
     if repredict:
         earlier = found.kept(prediction.extractors, first)
         given = found.slot(name).assign(prediction, earlier)
-        found = replace(found.with_slot(given), claims=found.claims + 1)
+        found = found.with_slot(given).changed(claims=found.claims + 1)
     late = [extractor for extractor, settled in ready.items() if settled > now]
     missing = [extractor for extractor in ready if extractor.identity not in running]
     given_before = tuple((start, min(stop, now) - 1) for start, stop in earlier if start < now)

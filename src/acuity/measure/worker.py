@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
 from acuity.devices.device import Device, device_for
 from acuity.errors import CardMemoryError
@@ -16,6 +16,7 @@ from acuity.features.extractor import Frame, Geometry, Run
 from acuity.measure.collector import Collector
 from acuity.measure.plan import NOTHING, ExtractorGroup, Plan
 from acuity.measure.scheduler import Scheduler
+from acuity.records import NamedTuple
 
 if TYPE_CHECKING:
     from acuity.devices.cpu import CpuLane

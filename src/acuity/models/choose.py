@@ -9,14 +9,15 @@ a 1080p model is too strict with 2160p at the same distance.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable
-from pathlib import PurePath
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Final, Literal
 
 from acuity.errors import ModelError, PathError, to_set
-from acuity.models.sources import find_model
+from acuity.models.sources import model_path
 from acuity.models.spec import ModelSpec, parse_spec
+from acuity.records import NamedTuple
 from acuity.text import shortened
 from acuity.video.display import is_4k, nearest_display, part_filled
 from acuity.video.local_file import file_digest
@@ -104,7 +105,7 @@ def model_digests(specs: Iterable[str], viewing: str | None) -> dict[str, str]:
 
 def _model_digest(name: str) -> str:
     spec = parse_spec(name)
-    path = spec.path if spec.path is not None else str(find_model(str(spec.version)))
+    path = spec.path if spec.path is not None else model_path(str(spec.version))
     try:
         return file_digest(path)
     except (OSError, PathError):  # the measurement has the sentence for it
@@ -117,16 +118,16 @@ _DISPLAY: Final = {"4k": "2160p", "hd": "1080p"}
 
 # The display that a name implies; the first match counts, and other names are not checked.
 _DISPLAYS: Final = (
-    (re.compile(r"vmaf_(?:float_)?4k"), "4k"),
-    (re.compile(r"vmaf_v1\.\d.*_2160"), "4k"),
-    (re.compile(r"vmaf_v1\.\d.*_[35]d0h"), "hd"),
-    (re.compile(r"vmaf_(?:float_)?(?:rb_|b_)?v0\.6\.[123]"), "hd"),
+    (r"vmaf_(?:float_)?4k", "4k"),
+    (r"vmaf_v1\.\d.*_2160", "4k"),
+    (r"vmaf_v1\.\d.*_[35]d0h", "hd"),
+    (r"vmaf_(?:float_)?(?:rb_|b_)?v0\.6\.[123]", "hd"),
 )
 
 # The fitting models of the same generation: the first entry whose pattern matches the name.
 _BETTER: Final = (
-    (re.compile(r"vmaf_v1\.\d"), {"4k": "vmaf_v1.0.16_1d5h_2160", "hd": "vmaf_v1.0.16_3d0h"}),
-    (re.compile(""), {"4k": "vmaf_4k_v0.6.1", "hd": "vmaf_v0.6.1"}),
+    (r"vmaf_v1\.\d", {"4k": "vmaf_v1.0.16_1d5h_2160", "hd": "vmaf_v1.0.16_3d0h"}),
+    ("", {"4k": "vmaf_4k_v0.6.1", "hd": "vmaf_v0.6.1"}),
 )
 
 
@@ -140,7 +141,7 @@ def size_class(width: int, height: int) -> str:
 
 def model_class(spec: ModelSpec) -> str | None:
     """The class of pictures that a model was made for; None if its name doesn't tell."""
-    return next((found for pattern, found in _DISPLAYS if pattern.search(_name(spec))), None)
+    return next((found for pattern, found in _DISPLAYS if re.search(pattern, _name(spec))), None)
 
 
 def model_display(label: str) -> str | None:
@@ -190,11 +191,11 @@ def first_mismatch(models: Iterable[str], width: int, height: int) -> str | None
 
 
 def _name(spec: ModelSpec) -> str:
-    return (spec.version if spec.version is not None else PurePath(str(spec.path)).name).lower()
+    return (spec.version if spec.version is not None else os.path.basename(str(spec.path))).lower()
 
 
 def _remedy(spec: ModelSpec, made_for: str, given: str) -> str:
-    better = next(models for pattern, models in _BETTER if pattern.search(_name(spec)))
+    better = next(models for pattern, models in _BETTER if re.search(pattern, _name(spec)))
     if given in better:
         return f"pick a model for {given}, such as version={better[given]}"
     display = _DISPLAY[made_for]

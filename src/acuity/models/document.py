@@ -1,16 +1,20 @@
 """Reads model files as JSON documents, with bounds, and errors that name the file and the key."""
 
-import hashlib
+from __future__ import annotations
+
 import json
 import math
 from collections.abc import Mapping
-from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from acuity.errors import ModelError, PathError
 from acuity.foreign_json import NestedTooDeeply, parse_json
+from acuity.records import NamedTuple
 from acuity.text import quoted, shortened
 from acuity.video.local_file import local_opener, regular_opener
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 MAX_BYTES = 64 * 1024 * 1024
 # Integers of more digits are read as floats, which are exact enough and free of Python's limit on digits.
@@ -25,7 +29,14 @@ class Section(NamedTuple):
     file: str
     where: str
     values: Mapping[str, object]
-    sha256: str = ""  # of the whole file, in the section that is the document
+    data: bytes = b""  # of the whole file, in the section that is the document
+
+    @property
+    def sha256(self) -> str:
+        """Of the whole file."""
+        import hashlib
+
+        return hashlib.sha256(self.data).hexdigest()
 
     def fail(self, key: str, problem: str) -> ModelError:
         """The error to raise: one sentence that names the file, the key and the problem."""
@@ -35,11 +46,11 @@ class Section(NamedTuple):
         """Whether an optional key is present; null counts as absent."""
         return self.values.get(key) is not None
 
-    def section(self, key: str) -> "Section":
+    def section(self, key: str) -> Section:
         value = self._of(dict, key, self._require(key), "be an object")
         return Section(self.file, self._path(key), value)
 
-    def sections(self, key: str) -> list["Section"]:
+    def sections(self, key: str) -> list[Section]:
         entries = [self._of(dict, key, entry, "hold objects") for entry in self._list(key)]
         return [Section(self.file, f"{self._path(key)}[{i}]", entry) for i, entry in enumerate(entries)]
 
@@ -106,7 +117,7 @@ def read_document(path: str | Path, most: int = MAX_BYTES, *, regular: bool = Fa
     `regular` refuses pipes and devices, too.
     """
     file = str(path)
-    text, sha256 = _read_text(file, most, regular)
+    text, data = _read_text(file, most, regular)
     try:
         document = parse_json(
             text,
@@ -122,11 +133,11 @@ def read_document(path: str | Path, most: int = MAX_BYTES, *, regular: bool = Fa
         raise ModelError(f"the model file {file!r} is nested too deeply to be a model") from None
     if not isinstance(document, dict):
         raise ModelError(f"the model file {file!r} must hold a JSON object, not {_kind(document)}")
-    return Section(file, "", document, sha256)
+    return Section(file, "", document, data)
 
 
-def _read_text(file: str, most: int, regular: bool) -> tuple[str, str]:
-    """The text and the SHA-256 of a file."""
+def _read_text(file: str, most: int, regular: bool) -> tuple[str, bytes]:
+    """The text and the bytes of a file."""
     if file.endswith(".pkl"):
         raise ModelError(f"the model file {file!r} is a pickle, which is not supported; use a JSON model")
     try:
@@ -140,7 +151,7 @@ def _read_text(file: str, most: int, regular: bool) -> tuple[str, str]:
     if len(data) > most:
         raise ModelError(f"the model file {file!r} is larger than {most >> 20} MiB, more than it needs")
     try:
-        return data.decode("utf-8-sig"), hashlib.sha256(data).hexdigest()
+        return data.decode("utf-8-sig"), data
     except UnicodeDecodeError:
         raise ModelError(f"the model file {file!r} is not text, so it is not a JSON model") from None
 

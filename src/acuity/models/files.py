@@ -128,7 +128,7 @@ def list_model_files(more: Sequence[Path] = ()) -> ModelFiles:
     seen_folders: list[str] = []
     seen_files: list[str] = []
     variable = os.environ.get(FOLDERS_VARIABLE)
-    places = [*model_folders(), *((folder, None) for folder in more)]
+    places: list[tuple[str | Path, str | None]] = [*model_folders(), *((folder, None) for folder in more)]
     folders = [(Path(os.path.abspath(folder)), source) for folder, source in places]
     homes = [Path(os.path.realpath(folder)) for folder, _ in folders]
     for folder, source in folders:

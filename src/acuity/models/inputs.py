@@ -4,14 +4,18 @@ The registry of extractors is used only when needed, so that a model with unknow
 be described.
 """
 
-from collections.abc import Iterable, Mapping
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, Self
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
 from acuity.errors import TO_LIST_FEATURES, TO_LIST_MODELS, FeatureError, ModelError
+from acuity.records import NamedTuple
 from acuity.text import quoted, shortened
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import numpy as np
     from numpy.typing import NDArray
 
@@ -56,8 +60,8 @@ class AnyModel(Protocol):
     def features(self) -> tuple[ModelFeature, ...]: ...
     def feature_keys(self) -> list[str]: ...
     def extractors(self) -> list[tuple[str, dict[str, OptionValue]]]: ...
-    def make_extractors(self) -> "list[Extractor]": ...
-    def outputs(self, columns: Any) -> "dict[str, NDArray[np.float64]]": ...
+    def make_extractors(self) -> list[Extractor]: ...
+    def outputs(self, columns: Any) -> Mapping[str, Sequence[float] | NDArray[np.float64]]: ...
     def output_names(self) -> list[str]: ...
     def renamed(self, name: str) -> Self: ...
 
@@ -89,7 +93,7 @@ class ReadsFeatures:
                 found.append(entry)
         return found
 
-    def make_extractors(self: AnyModel) -> "list[Extractor]":
+    def make_extractors(self: AnyModel) -> list[Extractor]:
         """The extractors that a measurement computes for this model; FeatureError if one is unknown here."""
         from acuity.features import get_extractor
 

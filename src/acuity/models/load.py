@@ -1,11 +1,8 @@
 """Loads a model file as a Model or a ModelCollection, and checks everything that prediction relies on."""
 
-import itertools
-from dataclasses import replace
-from pathlib import Path
-from typing import NamedTuple
+from __future__ import annotations
 
-import numpy as np
+import itertools
 
 from acuity.errors import ModelError, to_give
 from acuity.features.options import WRITING
@@ -20,9 +17,10 @@ from acuity.models.model import (
     ScoreTransform,
     member_name,
 )
-from acuity.models.sources import find_model, variant_options
+from acuity.models.sources import model_path, variant_options
 from acuity.models.spec import ModelSpec, parse_spec
 from acuity.models.svm import parse_libsvm
+from acuity.records import NamedTuple
 from acuity.text import quoted, shortened
 
 MAX_FEATURES = 64  # as in libvmaf
@@ -37,7 +35,7 @@ class _Request(NamedTuple):
     """The settings that all models of a file share."""
 
     spec: ModelSpec
-    path: Path
+    path: str
     ignored: list[str] | None
 
 
@@ -54,11 +52,11 @@ def load_model(spec: ModelSpec | str, ignored: list[str] | None = None) -> Model
             to_give("tiny_model", verb="name it with"),
         )
     changes = spec.changes
-    path = Path(spec.path) if spec.path is not None else find_model(str(spec.version))
+    path = str(spec.path) if spec.path is not None else model_path(str(spec.version))
     if spec.version is not None and (own := variant_options(spec.version, path)):
         given = spec.overrides
         merged = {e: {**own.get(e, {}), **given.get(e, {})} for e in dict.fromkeys((*own, *given))}
-        spec = replace(spec, overrides=merged)
+        spec = spec.changed(overrides=merged)
     document = read_document(path)
     unused: list[str] | None = None if ignored is None else []
     request = _Request(spec, path, unused)
@@ -69,7 +67,7 @@ def load_model(spec: ModelSpec | str, ignored: list[str] | None = None) -> Model
     if ignored is not None and unused:
         ignored += dict.fromkeys(unused)
         changes = [change for change in changes if change.partition("=")[0] not in unused]
-    return replace(model, options=":".join(changes)) if changes else model
+    return model.changed(options=":".join(changes)) if changes else model
 
 
 def _build_collection(document: Section, request: _Request) -> ModelCollection:
@@ -117,7 +115,7 @@ def _build_model(document: Section, request: _Request, name: str) -> Model:
     return Model(
         name=name,
         label=spec.label,
-        path=request.path,
+        file=request.path,
         kind=kind,
         features=apply_overrides(features, spec.overrides, spec.label, request.ignored),
         svm=svm,
@@ -156,7 +154,7 @@ def _options(section: Section) -> dict[str, OptionValue]:
 def _scaling(section: Section, features: int) -> LinearRescale:
     norm_type = section.text("norm_type")
     if norm_type == "none":
-        return LinearRescale(1.0, 0.0, np.ones(features), np.zeros(features), norm_type)
+        return LinearRescale(1.0, 0.0, (1.0,) * features, (0.0,) * features, norm_type)
     if norm_type != "linear_rescale":
         raise section.fail("norm_type", f"{quoted(norm_type)} is not supported, only linear_rescale and none")
     tables = {}
@@ -165,11 +163,11 @@ def _scaling(section: Section, features: int) -> LinearRescale:
         if len(numbers) != features + 1:
             wanted = f"{features + 1} numbers, for score and features"
             raise section.fail(key, f"it must hold {wanted}, not {len(numbers)}")
-        tables[key] = np.array(numbers)
+        tables[key] = tuple(numbers)
     slopes, intercepts = tables["slopes"], tables["intercepts"]
     if slopes[0] == 0.0:
         raise section.fail("slopes", "the first number scales the score and cannot be 0")
-    return LinearRescale(float(slopes[0]), float(intercepts[0]), slopes[1:], intercepts[1:])
+    return LinearRescale(slopes[0], intercepts[0], slopes[1:], intercepts[1:])
 
 
 def _transform(section: Section, *, force: bool) -> ScoreTransform | None:

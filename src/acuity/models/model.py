@@ -6,41 +6,48 @@ transformed: polynomial, piecewise-linear map, rectification, then the clip.
 A collection has models trained on resampled data, whose spread gives a confidence interval.
 """
 
-import itertools
+from __future__ import annotations
+
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import NamedTuple, Self
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from functools import reduce
+from operator import add, itemgetter
+from typing import TYPE_CHECKING, Self, TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
-
+from acuity.arrays import np
 from acuity.models.inputs import ModelFeature, ReadsFeatures
 from acuity.models.svm import SupportVectorRegression
+from acuity.records import NamedTuple, Record
 
-Array = NDArray[np.float64]
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+Array: TypeAlias = "NDArray[np.float64]"
+Floats: TypeAlias = Sequence[float]
 
 
-@dataclass(frozen=True, eq=False)
-class LinearRescale:
+class LinearRescale(NamedTuple):
     """value * slope + intercept on the way in, the inverse on the way out; slopes of 1 for norm_type none."""
 
     score_slope: float
     score_intercept: float
-    slopes: Array
-    intercepts: Array
+    slopes: tuple[float, ...]
+    intercepts: tuple[float, ...]
     norm_type: str = "linear_rescale"
 
-    def normalise(self, features: Array) -> Array:
-        return self.slopes * features + self.intercepts
+    def normalise(self, columns: Sequence[Floats]) -> list[list[float]]:
+        """The columns of features as the SVM takes them."""
+        scales = zip(columns, self.slopes, self.intercepts, strict=True)
+        return [[slope * value + intercept for value in column] for column, slope, intercept in scales]
 
-    def restore_feature(self, index: int, nodes: Array) -> Array:
-        result: Array = (nodes - self.intercepts[index]) / self.slopes[index]
-        return result
+    def restore_feature(self, index: int, nodes: Floats) -> list[float]:
+        return [(node - self.intercepts[index]) / self.slopes[index] for node in nodes]
 
-    def restore_score(self, decisions: Array) -> Array:
-        return (decisions - self.score_intercept) / self.score_slope
+    def restore_score(self, decisions: Floats) -> list[float]:
+        return [(decision - self.score_intercept) / self.score_slope for decision in decisions]
 
 
 class ChromaCorrection(NamedTuple):
@@ -54,13 +61,14 @@ class ChromaCorrection(NamedTuple):
     luma: int
     chroma: int
 
-    def apply(self, nodes: Array, scaling: LinearRescale) -> None:
+    def apply(self, nodes: list[list[float]], scaling: LinearRescale) -> None:
         """Correct the normalised inputs in place."""
-        missing = scaling.restore_feature(self.chroma, nodes[:, self.chroma]) == 0.0
-        luma = scaling.restore_feature(self.luma, nodes[:, self.luma])
-        guess = (-self.parameter * luma) + self.parameter
-        guess = scaling.slopes[self.chroma] * guess + scaling.intercepts[self.chroma]
-        nodes[:, self.chroma] = np.where(missing, guess, nodes[:, self.chroma])
+        column = nodes[self.chroma]
+        slope, intercept = scaling.slopes[self.chroma], scaling.intercepts[self.chroma]
+        lumas = scaling.restore_feature(self.luma, nodes[self.luma])
+        for place, value in enumerate(scaling.restore_feature(self.chroma, column)):
+            if value == 0.0:
+                column[place] = slope * ((-self.parameter * lumas[place]) + self.parameter) + intercept
 
 
 class ScoreTransform(NamedTuple):
@@ -73,18 +81,21 @@ class ScoreTransform(NamedTuple):
     out_lte_in: bool = False
     out_gte_in: bool = False
 
-    def apply(self, scores: Array) -> Array:
-        result = self._map_knots(self._polynomial(scores))
-        if self.out_lte_in:
-            result = np.where(result > scores, scores, result)
-        if self.out_gte_in:
-            result = np.where(result < scores, scores, result)
+    def apply(self, scores: Floats) -> list[float]:
+        return [self._score(score) for score in scores]
+
+    def _score(self, score: float) -> float:
+        result = self._map_knots(self._polynomial(score))
+        if self.out_lte_in and result > score:
+            result = score
+        if self.out_gte_in and result < score:
+            result = score
         return result
 
-    def _polynomial(self, x: Array) -> Array:
+    def _polynomial(self, x: float) -> float:
         if self.p0 is None and self.p1 is None and self.p2 is None:
             return x
-        result = np.zeros_like(x)
+        result = 0.0
         if self.p0 is not None:
             result += self.p0
         if self.p1 is not None:
@@ -93,30 +104,23 @@ class ScoreTransform(NamedTuple):
             result += self.p2 * x * x
         return result
 
-    def _map_knots(self, x: Array) -> Array:
+    def _map_knots(self, x: float) -> float:
         """Straight lines through the knots, the outer ones extended; on a knot the right-hand line counts."""
-        if not self.knots:
+        if not self.knots or x != x:
             return x
-        result = x.copy()  # every finite x is on some line; NaN is on none and stays
-        last = len(self.knots) - 2
-        for index, (left, right) in enumerate(itertools.pairwise(self.knots)):
-            slope, offset = _line(left, right)
-            here = (left[0] <= x) & (x <= right[0])
-            if index == 0:
-                here |= x < left[0]
-            if index == last:
-                here |= x > right[0]
-            result = np.where(here, offset if slope == 0.0 else slope * x + offset, result)
-        return result
+        after = bisect_right(self.knots, x, key=itemgetter(0))
+        left = min(max(after - 1, 0), len(self.knots) - 2)
+        slope, offset = _line(self.knots[left], self.knots[left + 1])
+        return offset if slope == 0.0 else slope * x + offset
 
 
 class ScoreClip(NamedTuple):
     low: float
     high: float
 
-    def apply(self, scores: Array) -> Array:
-        raised = np.where(scores < self.low, self.low, scores)
-        return np.where(raised > self.high, self.high, raised)
+    def apply(self, scores: Floats) -> list[float]:
+        raised = (self.low if score < self.low else score for score in scores)
+        return [self.high if score > self.high else score for score in raised]
 
 
 def _line(left: tuple[float, float], right: tuple[float, float]) -> tuple[float, float]:
@@ -130,16 +134,28 @@ def _line(left: tuple[float, float], right: tuple[float, float]) -> tuple[float,
     return slope, y0 - x0 * slope
 
 
-Columns = Mapping[int, Array] | Array
+Columns: TypeAlias = "Mapping[int, Floats] | Array"
 
 
-@dataclass(frozen=True, eq=False)
-class Model(ReadsFeatures):
+class _OfFile(ReadsFeatures):
+    """The base of what is read from one model file."""
+
+    file: str
+
+    @property
+    def path(self) -> Path:
+        """Its file."""
+        from pathlib import Path
+
+        return Path(self.file)
+
+
+class Model(Record, _OfFile, eq=False):
     """A loaded model; transform and clip are None if the file or the caller leaves them out."""
 
     name: str  # the column of its scores in reports
     label: str  # the version or path, for people
-    path: Path
+    file: str
     kind: str  # the file's model_type
     features: tuple[ModelFeature, ...]
     svm: SupportVectorRegression
@@ -153,49 +169,50 @@ class Model(ReadsFeatures):
         return f"<Model {self.label}: {self.name!r} from {len(self.features)} features>"
 
     def predict(self, columns: Columns) -> Array:
-        """Array from feature values: an array (frames x features), or one column per feature index."""
-        return self.finish(self.predict_raw(columns))
+        """Scores from feature values: an array (frames x features), or one column per feature index."""
+        return np.array(self.outputs(columns)[self.name])
 
-    def predict_raw(self, columns: Columns) -> Array:
-        """Array before transform and clip."""
-        values = as_matrix(columns, len(self.features))
-        with np.errstate(all="ignore"):
-            nodes = self.scaling.normalise(values)
-            if self.chroma is not None:
-                self.chroma.apply(nodes, self.scaling)
-            return self.scaling.restore_score(self.svm.predict(nodes))
+    def predict_raw(self, columns: Sequence[Floats]) -> list[float]:
+        """Scores before transform and clip."""
+        nodes = self.scaling.normalise(columns)
+        if self.chroma is not None:
+            self.chroma.apply(nodes, self.scaling)
+        return self.scaling.restore_score(self.svm.predict(nodes))
 
-    def finish(self, scores: Array) -> Array:
+    def finish(self, scores: list[float]) -> list[float]:
         """Apply this model's transform and clip."""
-        with np.errstate(all="ignore"):
-            if self.transform is not None:
-                scores = self.transform.apply(scores)
-            return scores if self.clip is None else self.clip.apply(scores)
+        if self.transform is not None:
+            scores = self.transform.apply(scores)
+        return scores if self.clip is None else self.clip.apply(scores)
 
-    def outputs(self, columns: Columns) -> dict[str, Array]:
+    def outputs(self, columns: Columns) -> dict[str, list[float]]:
         """The score columns by name."""
-        return {self.name: self.predict(columns)}
+        return {self.name: self.finish(self.predict_raw(as_columns(columns, len(self.features))))}
 
     def output_names(self) -> list[str]:
         return [self.name]
 
     def renamed(self, name: str) -> Self:
         """The model under another name."""
-        return replace(self, name=name)
+        return self.changed(name=name)
 
 
-def as_matrix(columns: Columns, features: int) -> Array:
-    """The given columns as one contiguous array (frames x features) of doubles."""
+def as_columns(columns: Columns, features: int) -> list[Floats]:
+    """The given columns, or those of an array (frames x features)."""
     if isinstance(columns, Mapping):
         missing = [index for index in range(features) if index not in columns]
         if missing or len(columns) != features:
             raise ValueError(f"the model takes columns 0 to {features - 1}, but got {sorted(columns)}")
-        matrix = np.column_stack([np.asarray(columns[index], np.float64) for index in range(features)])
-        return np.ascontiguousarray(matrix)
-    matrix = np.ascontiguousarray(columns, np.float64)
+        return [columns[index] for index in range(features)]
+    matrix = np.asarray(columns, np.float64)
     if matrix.ndim != 2 or matrix.shape[1] != features:
         raise ValueError(f"the model takes an array of shape (frames, {features}), but got {matrix.shape}")
-    return matrix
+    return list(matrix.T.tolist())
+
+
+def as_matrix(columns: Columns, features: int) -> Array:
+    """The same as one contiguous array (frames x features) of doubles."""
+    return np.ascontiguousarray(np.array(as_columns(columns, features)).T)
 
 
 _STATISTICS = ("bagging", "stddev", "ci_p95_lo", "ci_p95_hi")
@@ -208,13 +225,12 @@ def member_name(name: str, number: int) -> str:
     return f"{name}_{number:04d}" if number else name
 
 
-@dataclass(frozen=True, eq=False)
-class ModelCollection(ReadsFeatures):
+class ModelCollection(Record, _OfFile, eq=False):
     """The base model, trained on all data, and its bootstrap members."""
 
     name: str
     label: str
-    path: Path
+    file: str
     base: Model
     members: tuple[Model, ...]
     options: str = ""  # the changed options, in the notation of --model
@@ -239,19 +255,23 @@ class ModelCollection(ReadsFeatures):
         return tuple(found)
 
     def predict(self, columns: Columns) -> dict[str, Array]:
+        """The columns of outputs() as arrays."""
+        return {name: np.array(scores) for name, scores in self.outputs(columns).items()}
+
+    def outputs(self, columns: Columns) -> dict[str, list[float]]:
         """The base score, the members' scores, then bagging, deviation and 95 % interval: libvmaf's order."""
-        features = self.features
-        values = as_matrix(columns, len(features))
-        raw = np.empty((len(values), len(self.members)))
-        result = {self.base.name: self.base.predict(_select(values, features, self.base))}
-        for index, member in enumerate(self.members):
-            raw[:, index] = member.predict_raw(_select(values, features, member))
-            result[member.name] = member.finish(raw[:, index])
-        for statistic, scores in zip(_STATISTICS, self._statistics(raw), strict=True):
+        by_feature = list(zip(self.features, as_columns(columns, len(self.features)), strict=True))
+
+        def raw(model: Model) -> list[float]:
+            return model.predict_raw([next(c for f, c in by_feature if f == mine) for mine in model.features])
+
+        result = {self.base.name: self.base.finish(raw(self.base))}
+        raws = [raw(member) for member in self.members]
+        for member, scores in zip(self.members, raws, strict=True):
+            result[member.name] = member.finish(scores)
+        for statistic, scores in zip(_STATISTICS, self._statistics(raws), strict=True):
             result[f"{self.name}_{statistic}"] = scores
         return result
-
-    outputs = predict  # the score columns by name, as Model.outputs gives them
 
     def output_names(self) -> list[str]:
         statistics = (f"{self.name}_{statistic}" for statistic in _STATISTICS)
@@ -262,35 +282,33 @@ class ModelCollection(ReadsFeatures):
         base, *members = (
             model.renamed(member_name(name, number)) for number, model in enumerate(self.models)
         )
-        return replace(self, name=name, base=base, members=tuple(members))
+        return self.changed(name=name, base=base, members=tuple(members))
 
-    def _statistics(self, raw: Array) -> tuple[Array, Array, Array, Array]:
+    def _statistics(self, raws: Sequence[Floats]) -> tuple[list[float], ...]:
         """Statistics of the members' raw scores, after the first member's transform and clip."""
-        count = raw.shape[1]
         finish = self.members[0].finish
-        with np.errstate(all="ignore"):
-            mean = _row_sums(raw) / count
-            deviation = np.sqrt(_row_sums((raw - mean[:, np.newaxis]) ** 2) / count)
-            ordered = np.sort(raw, axis=1)
-            slope = (finish(mean + _DELTA) - finish(mean - _DELTA)) / (2.0 * _DELTA)
-            low, high = (finish(_percentile(ordered, percent)) for percent in (2.5, 97.5))
-            return finish(mean), deviation * slope, low, high
+        rows = list(zip(*raws, strict=True))  # the members' scores of each frame
+        means = [_sum(row) / len(row) for row in rows]
+        deviations = [
+            math.sqrt(_sum([(score - mean) * (score - mean) for score in row]) / len(row))
+            for row, mean in zip(rows, means, strict=True)
+        ]
+        ordered = [sorted(row, key=lambda score: (score != score, score)) for row in rows]
+        above, below = (finish([mean + step for mean in means]) for step in (_DELTA, -_DELTA))
+        slopes = [(high - low) / (2.0 * _DELTA) for high, low in zip(above, below, strict=True)]
+        low, high = (finish([_percentile(row, percent) for row in ordered]) for percent in (2.5, 97.5))
+        spread = [deviation * slope for deviation, slope in zip(deviations, slopes, strict=True)]
+        return finish(means), spread, low, high
 
 
-def _select(values: Array, features: tuple[ModelFeature, ...], model: Model) -> Array:
-    return values[:, [features.index(feature) for feature in model.features]]
+def _sum(values: Floats) -> float:
+    """Sums from left to right; Python's own sum() corrects itself."""
+    return reduce(add, values)
 
 
-def _row_sums(values: Array) -> Array:
-    """Sums from left to right, unlike numpy's pairwise sum()."""
-    sums: Array = np.add.accumulate(values, axis=1)[:, -1]
-    return sums
-
-
-def _percentile(ordered: Array, percent: float) -> Array:
-    position = percent * (ordered.shape[1] - 1) / 100.0
+def _percentile(ordered: Floats, percent: float) -> float:
+    position = percent * (len(ordered) - 1) / 100.0
     left, right = math.floor(position), math.ceil(position)
-    scores: Array = ordered[:, left]
-    if left != right:
-        scores = scores * (right - position) + ordered[:, right] * (position - left)
-    return scores
+    if left == right:
+        return ordered[left]
+    return ordered[left] * (right - position) + ordered[right] * (position - left)

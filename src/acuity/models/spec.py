@@ -8,25 +8,26 @@
 If a key is given twice, the last one counts, as in libvmaf.
 """
 
+from __future__ import annotations
+
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 from acuity.errors import ModelError
+from acuity.records import Record, field
 from acuity.text import quoted, shortened
 from acuity.video.local_file import local_size
 
 DEFAULT_NAME = "vmaf"
 
 # The name becomes a CSV column and an XML attribute, so it must need no quoting in either.
-_NAME = re.compile(r"\w[\w.+-]*")
+_NAME = r"\w[\w.+-]*"
 _FLAGS = ("disable_clip", "enable_transform")
 _SWITCH = {"true": True, "false": False}
 _EXAMPLE = "for example version=vmaf_v0.6.1:name=vmaf:vif.vif_enhn_gain_limit=1.0"
 
 
-@dataclass(frozen=True)
-class ModelSpec:
+class ModelSpec(Record):
     """The model to load, its name in reports, and changes of its options."""
 
     version: str | None = None
@@ -39,7 +40,7 @@ class ModelSpec:
     def __post_init__(self) -> None:
         if (self.version is None) == (self.path is None):
             raise ModelError("a model needs either version= or path=, and not both")
-        if not _NAME.fullmatch(self.name):
+        if not re.fullmatch(_NAME, self.name):
             raise ModelError(
                 f"the model name {quoted(self.name)} cannot be used in reports; "
                 "use letters, digits, '_', '.', '+' and '-' only"

@@ -1,67 +1,50 @@
 """The nu-SVR with an RBF kernel: libsvm's text format, and prediction over all frames at once.
 
-Sums run in libsvm's order (features within a distance, then support vectors as the file lists them), because
-floating-point addition in any other order gives other digits. numpy's sum() is pairwise, so it is not used.
+native/models computes: sums run in libsvm's order (features within a distance, then support vectors as the
+file lists them), because floating-point addition in any other order gives other digits.
 
-exp() of numbers up to 0 is made here, within 0.51 units of the last place and the same on every machine.
-numpy's exp() differs by up to one unit from the C library's, which libvmaf calls, and between machines (it
-chooses an implementation by instruction set); a score would show that in the twelfth decimal. Python's
-math.exp agrees with libvmaf but takes one number at a time. This function needs only additions and
-multiplications, which IEEE 754 defines to the bit:
+exp() of numbers up to 0 is made there, within 0.51 units of the last place and the same on every machine. The
+C library's differs between machines and versions by up to one unit; a score would show that in the twelfth
+decimal. This function needs only additions and multiplications, which IEEE 754 defines to the bit:
 
     exp(x) = 2^e * 2^(j/128) * exp(r)    with 128 e + j = k = x * 128/ln 2, rounded, and |r| < ln 2 / 256
 
-2^(j/128) comes from a table of two doubles each, exp(r) from its Taylor series.
+2^(j/128) comes from a table of two doubles each, which is made here, exp(r) from its Taylor series.
 """
+
+from __future__ import annotations
 
 import functools
 import math
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
-
-import numpy as np
-from numpy.typing import NDArray
+from array import array
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from acuity.errors import ModelError
+from acuity.records import NamedTuple
 from acuity.text import quoted
 
-Array = NDArray[np.float64]
+if TYPE_CHECKING:
+    from acuity._native import Exponential
+
+Doubles: TypeAlias = Any  # an array of Python's, which native code takes
 
 _STEPS = 128
 _BITS = 200  # of the fixed-point numbers the constants are made from
 _LN2_DIGITS = 693147180559945309417232121458176568075500134360255254120680
 _STEP = (_LN2_DIGITS << _BITS) // (10**60 * _STEPS)  # ln 2 / 128
-_LOWEST = -746.0  # exp() of anything lower is 0
 
 
-def exp(values: Array) -> Array:
-    """e to the power of each value; values must not exceed 0, NaN stays NaN."""
-    high, low = _table()
-    coarse, fine = _split(_STEP, keep=33)
-    r = np.maximum(values, _LOWEST)
-    k = np.rint(r * (1.0 / (coarse + fine)))
-    r -= k * coarse  # exact: k has 18 bits and coarse 33
-    r -= k * fine
-    whole = np.fmin(k, 0.0, out=k).astype(np.intp)  # fmin gives a NaN some integer, which r overrules
-    j = whole & (_STEPS - 1)
-    series = r * (1 / 120)
-    for term in (1 / 24, 1 / 6, 0.5):  # r + r^2 (1/2 + r (1/6 + r (1/24 + r/120)))
-        series += term
-        series *= r
-    series *= r
-    series += r
-    top = high.take(j)
-    series *= top
-    series += low.take(j)
-    series += top
-    whole >>= 7
-    return np.ldexp(series, whole, out=series)
+def doubles(values: Iterable[float]) -> Doubles:
+    return array("d", values)
 
 
 @functools.cache
-def _table() -> tuple[Array, Array]:
-    """2^(j/128) for j from 0 to 127, each as the nearest double and the nearest double to the rest."""
+def exponential() -> Exponential:
+    """The function exp()."""
+    from acuity import _native
+
     root = 2 << _BITS
     for _ in range(7):
         root = math.isqrt(root << _BITS)
@@ -69,8 +52,8 @@ def _table() -> tuple[Array, Array]:
     for _ in range(_STEPS):
         powers.append(_split(power, keep=53))
         power = power * root >> _BITS
-    high, low = zip(*powers, strict=True)
-    return np.array(high), np.array(low)
+    high, low = (doubles(values) for values in zip(*powers, strict=True))
+    return _native.Exponential(high, low, *_split(_STEP, keep=33))
 
 
 def _split(number: int, keep: int) -> tuple[float, float]:
@@ -81,50 +64,30 @@ def _split(number: int, keep: int) -> tuple[float, float]:
 
 
 MAX_SUPPORT_VECTORS = 100_000
-# Kernel values computed at once, few enough to stay in a core's cache.
-_CHUNK_VALUES = 1 << 13
 
 _IGNORED = frozenset(("degree", "coef0", "label", "probA", "probB", "nr_sv"))
 _READ = frozenset(("svm_type", "kernel_type", "nr_class", "gamma", "rho", "total_sv"))
 _EXPECTED = {"svm_type": "nu_svr", "kernel_type": "rbf", "nr_class": "2"}
 # Refuses what float() accepts and libsvm doesn't: nan, inf, underscores, digits of other scripts.
-_NUMERIC_TEXT = re.compile(r"[-+.0-9eE:\s]*", re.ASCII)
+_NUMERIC_TEXT = r"(?a)[-+.0-9eE:\s]*"
 
 Fail = Callable[[str], ModelError]
 
 
-@dataclass(frozen=True, eq=False)
-class SupportVectorRegression:
-    """A trained nu-SVR; vectors has one row per support vector and one column per feature."""
+class SupportVectorRegression(NamedTuple):
+    """A trained nu-SVR; `vectors` has the support vectors one after the other."""
 
     gamma: float
     rho: float
-    coefficients: NDArray[np.float64]
-    vectors: NDArray[np.float64]
+    coefficients: Doubles
+    vectors: Doubles
 
-    def predict(self, nodes: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The decision value of each row of nodes (frames x features); a NaN makes its row NaN."""
-        frames = nodes.shape[0]
-        decisions = np.empty(frames)
-        chunk = max(1, _CHUNK_VALUES // max(1, len(self.coefficients)))
-        columns = np.ascontiguousarray(self.vectors.T)
-        with np.errstate(all="ignore"):
-            for start in range(0, frames, chunk):
-                decisions[start : start + chunk] = self._decide(nodes[start : start + chunk], columns)
-        return decisions
+    def predict(self, columns: Iterable[Iterable[float]]) -> list[float]:
+        """The decision value of each frame, from one column a feature; a NaN makes it NaN."""
+        from acuity import _native
 
-    def _decide(self, nodes: NDArray[np.float64], columns: NDArray[np.float64]) -> NDArray[np.float64]:
-        distances = np.zeros((nodes.shape[0], columns.shape[1]))
-        for feature, column in enumerate(columns):
-            difference = nodes[:, feature, np.newaxis] - column
-            difference *= difference
-            distances += difference
-        distances *= -self.gamma
-        terms = exp(distances)
-        terms *= self.coefficients
-        np.add.accumulate(terms, axis=1, out=terms)
-        decisions: NDArray[np.float64] = terms[:, -1] - self.rho
-        return decisions
+        svr = _native.Svr(self.coefficients, self.vectors, self.gamma, self.rho)
+        return svr.decide([*map(doubles, columns)], exponential())
 
 
 def parse_libsvm(text: str, features: int, fail: Fail) -> SupportVectorRegression:
@@ -172,22 +135,20 @@ def _header_number(header: dict[str, str], key: str, fail: Fail) -> float:
     if value is None:
         raise fail(f"the libsvm text has no {key}")
     try:
-        number = float(value) if _NUMERIC_TEXT.fullmatch(value) else np.nan
+        number = float(value) if re.fullmatch(_NUMERIC_TEXT, value) else math.nan
     except ValueError:
-        number = np.nan
-    if not np.isfinite(number):
+        number = math.nan
+    if not math.isfinite(number):
         raise fail(f"{key} must be a finite number, but it is {quoted(value)}")
     return number
 
 
-def _parse_vectors(
-    rows: list[str], features: int, fail: Fail
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    coefficients = np.zeros(len(rows))
-    vectors = np.zeros((len(rows), features))
+def _parse_vectors(rows: list[str], features: int, fail: Fail) -> tuple[Doubles, Doubles]:
+    coefficients = array("d", bytes(8 * len(rows)))
+    vectors = array("d", bytes(8 * len(rows) * features))
     for number, row in enumerate(rows):
         try:
-            if not _NUMERIC_TEXT.fullmatch(row):
+            if not re.fullmatch(_NUMERIC_TEXT, row):
                 raise ValueError
             coefficient, *entries = row.split()
             coefficients[number] = float(coefficient)
@@ -200,12 +161,12 @@ def _parse_vectors(
                         f"support vector {number + 1} has index {index}, but indices must rise "
                         f"from 1 to at most {features}, the number of features"
                     )
-                vectors[number, index - 1] = float(value)
+                vectors[number * features + index - 1] = float(value)
                 previous = index
         except ModelError:
             raise
         except ValueError:
             raise fail(f"support vector {number + 1} cannot be read: {quoted(row)}") from None
-    if not (np.isfinite(coefficients).all() and np.isfinite(vectors).all()):
+    if not (all(map(math.isfinite, coefficients)) and all(map(math.isfinite, vectors))):
         raise fail("a support vector holds a number that is not finite")
     return coefficients, vectors

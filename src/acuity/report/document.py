@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-import numpy as np
-from numpy.typing import NDArray
+from acuity.arrays import np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 Extra = Mapping[str, object]  # what a report has besides libvmaf's entries
 
@@ -37,7 +39,7 @@ class ReportSource(Protocol):
 
 def plain(value: object) -> Any:
     """The value in Python's own types: None for numbers that aren't finite, text without invalid bytes."""
-    if isinstance(value, np.generic):
+    if type(value).__module__ == "numpy" and isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, float) and not math.isfinite(value):
         return None

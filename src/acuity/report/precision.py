@@ -7,12 +7,10 @@
 legacy is libvmaf's own rule.
 """
 
-from typing import NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
+from __future__ import annotations
 
 from acuity.errors import OutputError
+from acuity.records import NamedTuple
 
 _DIGITS = {"max": 17, "full": 17, **{str(digits): digits for digits in range(1, 18)}}
 # libvmaf takes the integer part as a 32-bit int; beyond it the rule for small fractions never applies.
@@ -30,7 +28,7 @@ class Precision(NamedTuple):
         return self.usual == self.small
 
     def format(self, value: float) -> str:
-        small = not self.uniform and bool(is_small_fraction(np.array([value], np.float64))[0])
+        small = not self.uniform and is_small_fraction(value)
         return (self.small if small else self.usual) % value
 
 
@@ -47,15 +45,15 @@ def parse_precision(text: str | int) -> Precision:
     return Precision(f"%.{digits}g", f"%.{digits}g")
 
 
-def is_small_fraction(values: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Which fractions are not 0 but stay below 1 when multiplied by ten six times.
+def is_small_fraction(value: float) -> bool:
+    """Whether the fraction is not 0 but stays below 1 when multiplied by ten six times.
 
     Multiplied repeatedly and not once by a million, so that the rounding at the limit equals libvmaf's.
     """
-    magnitude = np.abs(values)
-    with np.errstate(invalid="ignore", over="ignore"):
-        fraction = magnitude - np.trunc(magnitude)
-        scaled = fraction.copy()
-        for _ in range(6):
-            scaled *= 10.0
-    return np.asarray((fraction != 0.0) & (scaled < 1.0) & (magnitude < _INT_LIMIT))
+    magnitude = abs(value)
+    if not magnitude < _INT_LIMIT:
+        return False
+    fraction = scaled = magnitude - int(magnitude)
+    for _ in range(6):
+        scaled *= 10.0
+    return fraction != 0.0 and scaled < 1.0

@@ -136,6 +136,6 @@ def _has_legacy_digits(column: NDArray[np.float64]) -> bool:
     equality.
     """
     values = column[np.isfinite(column)]
-    decimals = np.where(is_small_fraction(values), 1e16, 1e6)
+    decimals = np.where([is_small_fraction(value) for value in values.tolist()], 1e16, 1e6)
     with np.errstate(over="ignore"):
         return bool(np.all(np.rint(values * decimals) / decimals == values))

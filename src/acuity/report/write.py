@@ -9,14 +9,16 @@ import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from io import BufferedWriter
-from pathlib import Path
-from typing import Final, TextIO
+from typing import TYPE_CHECKING, Final, TextIO
 
 from acuity import __version__
 from acuity.errors import OutputError, to_give
 from acuity.report.document import Extra, ReportSource
 from acuity.report.precision import Precision, parse_precision
 from acuity.report.writers import write_csv, write_json, write_sub, write_xml
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 Piece = str | bytes
 Writer = Callable[[ReportSource, Precision, str, Extra], Iterator[Piece]]
@@ -150,6 +152,8 @@ def limit_outputs(check: Callable[[Path, int], None] | None) -> None:
 def check_room(path: str, size: int) -> None:
     """Raise PathError if there is no room for a file of that size: call it now and then as one grows."""
     if _check_room is not None:
+        from pathlib import Path
+
         _check_room(Path(path), size)
 
 
@@ -290,8 +294,8 @@ def _is_special(target: str) -> bool:
 
 
 def _output_error(target: str, error: OSError, what: str = "report") -> OutputError:
-    folder = Path(target).parent
+    folder = os.path.dirname(target) or os.curdir
     reason = error.strerror or str(error)
-    if isinstance(error, FileNotFoundError) and not folder.is_dir():
-        reason = f"the folder {str(folder)!r} does not exist, so create it first"
+    if isinstance(error, FileNotFoundError) and not os.path.isdir(folder):
+        reason = f"the folder {folder!r} does not exist, so create it first"
     return OutputError(f"the {what} {target!r} could not be written: {reason}")

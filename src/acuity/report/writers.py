@@ -9,16 +9,16 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any
 
 from acuity import __version__
+from acuity.measure.results import figures_of
+from acuity.records import NamedTuple
 from acuity.report.document import Extra, ReportSource, plain
-from acuity.report.precision import Precision, is_small_fraction, parse_precision
+from acuity.report.precision import Precision, parse_precision
 
-_CHUNK_ROWS = 4096
+if TYPE_CHECKING:
+    pass
 
 
 class RowStyle(NamedTuple):
@@ -35,30 +35,26 @@ def format_rows(source: ReportSource, precision: Precision, style: RowStyle) -> 
     names = list(source.columns)
     if not names:
         return
-    table = [np.asarray(source.columns[name], np.float64) for name in names]
+    figures = figures_of(source.columns)
     parted = (style.cell.replace("{name}", name).partition("{value}") for name in names)
     pieces = [(before, after) for before, _, after in parted]  # of the value of each column
-    undefined: Mapping[str, NDArray[np.bool_]] = getattr(source, "undefined", {})
+    undefined: Mapping[str, Sequence[bool]] = getattr(source, "undefined", {})
     literal = ((before.replace("%", "%%"), after.replace("%", "%%")) for before, after in pieces)
     template = style.separator.join(before + precision.usual + after for before, after in literal)
-    for start in range(0, len(source.frames), _CHUNK_ROWS):
-        chunk = np.column_stack([column[start : start + _CHUNK_ROWS] for column in table])
-        odd = ~np.isfinite(chunk)
-        if not precision.uniform:
-            odd |= is_small_fraction(chunk)
-        numbers = source.frames[start : start + _CHUNK_ROWS]
-        odd_rows = set(np.flatnonzero(odd.any(axis=1)).tolist())
-        for row, (number, values) in enumerate(zip(numbers, chunk.tolist(), strict=True)):
-            if row not in odd_rows:
-                yield int(number), template % tuple(values)
-                continue
-            here = [name in undefined and bool(undefined[name][start + row]) for name in names]
-            if any(here) or any(value == value for value in values):
-                yield int(number), _format_odd_row(values, here, pieces, precision, style)
+    # Texts of figures that aren't finite, or whose fraction may be too small for the usual format.
+    odd = ("nan", "inf") if precision.uniform else ("nan", "inf", ".00000")
+    for row, values in enumerate(zip(*(figures[name] for name in names), strict=True)):
+        number, text = int(source.frames[row]), template % values
+        if not any(part in text for part in odd):
+            yield number, text
+            continue
+        here = [name in undefined and bool(undefined[name][row]) for name in names]
+        if any(here) or any(value == value for value in values):
+            yield number, _format_odd_row(values, here, pieces, precision, style)
 
 
 def _format_odd_row(
-    values: list[float],
+    values: Sequence[float],
     undefined: list[bool],
     pieces: list[tuple[str, str]],
     precision: Precision,

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from acuity.errors import GEOMETRY, AcuityError, Remedy, listed
+from acuity.records import NamedTuple
 from acuity.scoring.request import MAX_ENTRIES, SETTINGS
 from acuity.scoring.setting import MAX_TEXT, Way
 from acuity.video.pairs.pair_options import WORDS
 
-_PLAIN: Final = re.compile(r"[\w:.,/+%=-]+")  # values that need no quotes
+_PLAIN: Final = r"[\w:.,/+%=-]+"  # values that need no quotes
 _OPTIONS: Final = ("option", "getopt", "tune")
 _HYPHENS: Final = ("option", "tune")  # libvmaf writes underscores
 _COMMANDS: Final = {name: f"'acuity {name}'" for name in ("models", "features", "backends")}
@@ -79,7 +80,7 @@ class Front(NamedTuple):
 
     def _spelled(self, setting: str, value: str | bool | None = None) -> str:
         name = self.name(setting)
-        if isinstance(value, str) and not _PLAIN.fullmatch(value):
+        if isinstance(value, str) and not re.fullmatch(_PLAIN, value):
             value = repr(value)
         if self.command:
             return f"--{name}" if value is None or value is True else f"--{name} {value}"

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Final, Literal
 
 from acuity.errors import FeatureError
 from acuity.models.choose import AUTO
+from acuity.records import NamedTuple
 from acuity.text import shortened
 
 if TYPE_CHECKING:

@@ -8,23 +8,23 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-import numpy as np
-from numpy.typing import NDArray
-
+from acuity.arrays import np
 from acuity.errors import InputError, MissingExtra, Remedy
 from acuity.measure.pooling import POOLS, Bound, Method
 from acuity.measure.results import Results
 from acuity.models.choose import ModelChoice
 from acuity.models.inputs import AnyModel
 from acuity.models.model import Model, ModelCollection
+from acuity.records import Record, field
 from acuity.report.document import plain
 from acuity.video.notes import Note
 from acuity.video.pairs.clock import PairTimes
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from acuity.report.page.page_document import PagePicture
     from acuity.scoring.metrics import Headline
     from acuity.scoring.request import Request
@@ -39,8 +39,7 @@ _EACH: Final = 1 / 25  # seconds of a frame, where no rate is known
 _INTERVAL: Final = ("bagging", "stddev", "ci_p95_lo", "ci_p95_hi")
 
 
-@dataclass(frozen=True, eq=False)
-class ScoreReport:
+class ScoreReport(Record, eq=False):
     """The figures of every frame, and how they were computed."""
 
     results: Results
@@ -357,7 +356,7 @@ class ScoreReport:
         metric = headline.metric
         about: dict[str, Any] = {"name": metric.name, "key": headline.key, "label": headline.label}
         about |= {"unit": metric.unit or None, "better": metric.better}
-        if not len(self.results.values(headline.key)):
+        if not self.results.known(headline.key):
             return {**about, **dict.fromkeys(("clip", *POOLS, "percentiles"))}
         figures = {"clip": self.results.aggregate.get(metric.clip), **self._figures(headline.key, pools)}
         figures.pop("bootstrap", None)  # it is in `models`

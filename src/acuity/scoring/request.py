@@ -8,7 +8,6 @@ each field. `fronts.py` makes options, arguments and remedies of it.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, fields
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, Final, Self
 
@@ -54,7 +53,6 @@ def _auto() -> tuple[str]:
     return (AUTO,)
 
 
-@dataclass(frozen=True, slots=True)
 class Request(SettingsRecord):
     reference: Video | None  # None, or not read, with no_reference
     distorted: Video
@@ -112,7 +110,7 @@ class Request(SettingsRecord):
     bitdepth: int | None = setting(
         None, "integer", "bits of a raw sample; above 8 in two bytes, little-endian",
         RAW_VIDEO, _EVERYWHERE, choices="acuity.video.picture:DEPTHS")
-    fps: Fraction | None = setting(  # noqa: RUF009  # makes a field, whatever its type
+    fps: Fraction | None = setting(  # makes a field, whatever its type
         None, "string", "frame rate of raw video and images, as in 25 or 30000/1001", RAW_VIDEO, "option",
         tune="framerate")
     guess: bool = False  # complete a raw file's geometry from its name and length
@@ -187,7 +185,7 @@ class Request(SettingsRecord):
 
     @property
     def pairing(self) -> PairOptions:
-        return PairOptions(**{option.name: getattr(self, option.name) for option in fields(PairOptions)})
+        return PairOptions(**{name: getattr(self, name) for name in PairOptions.fields})
 
     @property
     def pair(self) -> tuple[Video, Video]:

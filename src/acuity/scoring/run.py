@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from acuity.devices import open_backend, open_decoder
 from acuity.errors import InputError, ModelError, to_omit, to_set
@@ -23,6 +22,7 @@ from acuity.models.choose import (
     models_for_viewing,
 )
 from acuity.models.inputs import AnyModel
+from acuity.records import NamedTuple
 from acuity.scoring.metrics import Metric, find_metrics, headlines
 from acuity.scoring.report import ScoreReport
 from acuity.scoring.request import Request
@@ -164,9 +164,9 @@ def _run(
     chroma = measurement.uses_chroma or any(extractor.uses_chroma for extractor in later)
     chroma = chroma or (tiny is not None and tiny.uses_chroma)
     # An agent may swap to a model that needs chroma.
-    opening = replace(request.opening, luma_only=not (chroma or attach))
+    opening = request.opening.changed(luma_only=not (chroma or attach))
     if (preferred := opened.devices[0].allocate) is not None:
-        opening = replace(opening, allocate=preferred)
+        opening = opening.changed(allocate=preferred)
     decoding = open_decoder(request.decoder, opened.devices)
     decoded: list[bool] = []  # an entry for each container that is opened
     if (containers := decoding.containers) is not None:
@@ -176,8 +176,8 @@ def _run(
             return containers(*given, **options)
 
         # Pairs whose options are equal share the reading of their reference.
-        opening = replace(opening, containers=containers if request.decoder == AUTO else noted)
-    shown = replace(request, display=_display(request, models))
+        opening = opening.changed(containers=containers if request.decoder == AUTO else noted)
+    shown = request.changed(display=_display(request, models))
     with _open(request, opening, shown.pairing, beside) as pairing:
         if request.decoder != AUTO and containers is not None and not decoded:
             raise InputError(

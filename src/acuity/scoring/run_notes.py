@@ -27,7 +27,7 @@ Source: TypeAlias = Pairing | LoneVideo  # where the pictures come from
 
 def explained(pairing: Source, results: Results, models: Sequence[str]) -> Iterator[Note]:
     """The notes of the pairing; one about equal files says why their score is less than 100."""
-    lowest = {name: float(results.values(name).min()) for name in models if len(results.values(name))}
+    lowest = {name: min(results.known(name)) for name in models if results.known(name)}
     short = next((name for name in models if _STILL <= lowest.get(name, 0.0) < _MOST), None)
     for note in pairing.notes:
         if note.code != "identical" or short is None or pairing.options.skip_ref != pairing.options.skip_dis:
@@ -96,7 +96,7 @@ def about_figures(results: Results, pairs: int) -> Iterator[Note]:
     if (text := results.steering()) is not None:
         yield notes.warning("steered", f"steered: {text}")
     for name in sorted(results.selective):
-        missing = len(results.frames) - len(results.values(name))
+        missing = len(results.frames) - len(results.known(name))
         if missing:
             yield notes.warning(
                 "not-judged",

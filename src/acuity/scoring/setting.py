@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Collection
-from dataclasses import MISSING, Field, field, fields
 from importlib import import_module
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal
 
 from acuity.errors import Remedy, to_set
+from acuity.records import NamedTuple, Record, field
 from acuity.text import shortened
 
 MAX_COUNT: Final = 2**31 - 1  # frames and pixels: what C's int holds
@@ -95,14 +95,12 @@ def setting(
     return field(default=default, metadata={"setting": about})
 
 
-class SettingsRecord:
+class SettingsRecord(Record):
     """A record of which most fields have settings."""
-
-    __slots__ = ()
 
     @classmethod
     def settings_table(cls) -> dict[str, Setting]:
-        return {entry.name: entry.metadata["setting"] for entry in _fields(cls) if entry.metadata}
+        return {name: entry.metadata["setting"] for name, entry in cls.fields.items() if entry.metadata}
 
     def to_document(self) -> dict[str, Any]:
         """The fields that aren't at their default, as JSON can hold them.
@@ -110,16 +108,11 @@ class SettingsRecord:
         TypeError for readers and loaded models, which can't leave their process.
         """
         found: dict[str, Any] = {}
-        for entry in _fields(type(self)):
-            value = getattr(self, entry.name)
-            usual = entry.default if entry.default_factory is MISSING else entry.default_factory()
-            if value is not None and value != usual:
-                found[entry.name] = _plain(entry.name, value)
+        for name, entry in self.fields.items():
+            value = getattr(self, name)
+            if value is not None and value != entry.usual:
+                found[name] = _plain(name, value)
         return found
-
-
-def _fields(kind: Any) -> tuple[Field[Any], ...]:
-    return fields(kind)
 
 
 def _plain(name: str, value: Any) -> Any:

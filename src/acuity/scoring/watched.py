@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
+from acuity.records import NamedTuple
 from acuity.video.local_file import Identity, identity
 
 if TYPE_CHECKING:

@@ -117,7 +117,7 @@ def too_large(path: Path) -> ModelError:
     )
 
 
-OWN_FOLDER: Final = TINY_FOLDER
+OWN_FOLDER: Final = Path(TINY_FOLDER)
 _SCHEMA_VERSION: Final = 1
 _SHA256: Final = re.compile(r"[0-9a-f]{64}")
 _MOST: Final = 1000

@@ -6,7 +6,6 @@ what a field may be, its default and bounds, and what it means.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from acuity.errors import TuneError, to_give, to_set
@@ -44,8 +43,7 @@ def target_vmaf() -> Any:
     return setting(None, "number", help, WANTED, minimum=0, maximum=100)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TuneRequest(SettingsRecord):
+class TuneRequest(SettingsRecord, kw_only=True):
     """The fields of all tuning requests: the source, its encoding and its scoring."""
 
     src: str

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from acuity.errors import TuneError, to_give, to_omit, to_set
@@ -17,8 +16,7 @@ if TYPE_CHECKING:
 ALL_ENCODERS: Final = "libx264,libx265,libsvtav1,libvpx-vp9"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SearchRequest(TuneRequest):
+class SearchRequest(TuneRequest, kw_only=True):
     """Find the cheapest encode of one encoder that reaches a target."""
 
     # fmt: off
@@ -42,7 +40,7 @@ class SearchRequest(TuneRequest):
     # fmt: on
 
     def check(self) -> None:
-        super(SearchRequest, self).check()
+        super().check()
         self.the_target()
         if self.resolution is not None:
             size(self.resolution)
@@ -61,8 +59,7 @@ class SearchRequest(TuneRequest):
         return self.target_at(self.figure())
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CompareRequest(TuneRequest):
+class CompareRequest(TuneRequest, kw_only=True):
     """Compare encoders at one or more targets, or over values of their quality setting."""
 
     # fmt: off
@@ -99,7 +96,7 @@ class CompareRequest(TuneRequest):
         return qualities(self.crf_sweep)
 
     def check(self) -> None:
-        super(CompareRequest, self).check()
+        super().check()
         self.names()
         if self.no_bisect:
             self.sweep()
@@ -110,8 +107,7 @@ class CompareRequest(TuneRequest):
             raise TuneError(to_give("crf_sweep", verb="the values of"), *sweep)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LadderRequest(TuneRequest):
+class LadderRequest(TuneRequest, kw_only=True):
     # fmt: off
     resolutions: str = setting(
         "", "string", "sizes, separated by commas, as 1920x1080,1280x720,640x360", WANTED, metavar="SIZES")
@@ -139,7 +135,7 @@ class LadderRequest(TuneRequest):
     # fmt: on
 
     def check(self) -> None:
-        super(LadderRequest, self).check()
+        super().check()
         if self.metric != "vmaf":
             raise TuneError(to_set("metric", self.metric), " can't be: a ladder is built by VMAF")
         for name in ("resolutions", "target_vmafs"):
@@ -151,8 +147,7 @@ class LadderRequest(TuneRequest):
             qualities(self.crf_sweep)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PerShotRequest(TuneRequest):
+class PerShotRequest(TuneRequest, kw_only=True):
     # fmt: off
     encoder: str = setting("libx264", "string", "the encoder", WANTED, metavar="NAME")
     target_vmaf: float | None = target_vmaf()
@@ -185,7 +180,7 @@ class PerShotRequest(TuneRequest):
         return None if self.target_bitrate is not None else self.target_at(self.figure())
 
     def check(self) -> None:
-        super(PerShotRequest, self).check()
+        super().check()
         self.the_target()
         if self.sample is not None:
             raise TuneError("every shot is probed, and all of it: ", to_omit("sample"))

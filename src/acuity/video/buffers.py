@@ -6,34 +6,40 @@ import math
 import sys
 import threading
 from collections.abc import Callable
-from typing import Final, NamedTuple
+from contextlib import suppress
+from mmap import MADV_HUGEPAGE, MAP_ANONYMOUS, MAP_PRIVATE, mmap
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
-
+from acuity.arrays import np
 from acuity.errors import FormatError
-from acuity.video.picture import PixelFormat, Samples
+from acuity.records import NamedTuple
+from acuity.video.picture import Memory, PixelFormat
 
-Bytes = NDArray[np.uint8]
-# Returns so many bytes of memory, or more, that are freed with the array. A device has a function of its own
+if TYPE_CHECKING:
+    pass
+
+Bytes: TypeAlias = Any  # memory that views of it keep: an mmap, or an array of bytes
+# Returns so many bytes of memory, or more, that are freed with the object. A device has a function of its own
 # for memory that it copies from faster.
 Allocate = Callable[[int], Bytes]
 
 # Buffers that weren't needed for so many pictures are given back to the system.
 _NOT_NEEDED: Final = 256
+_HUGE: Final = 1 << 21  # bytes of a large page
 # Buffers that are searched for an idle one. The buffers of more pictures than this aren't used again.
 _MOST: Final = 512
-_ALIGNED: Final = 64  # bytes: a line of the cache, and the widest vector
 
 
 def allocate(size: int) -> Bytes:
-    """Memory of the process, aligned for the kernels."""
-    room = np.empty(size + _ALIGNED, np.uint8)
-    start = -room.ctypes.data % _ALIGNED
-    return room[start : start + size]
+    """Memory of the process, aligned to pages."""
+    room = mmap(-1, size, flags=MAP_PRIVATE | MAP_ANONYMOUS)
+    if size >= _HUGE:
+        with suppress(OSError):  # of systems without large pages
+            room.madvise(MADV_HUGEPAGE)
+    return room
 
 
-def _first_idle(buffers: list[Bytes], idle_count: int) -> int | None:
+def _first_idle(buffers: list[Any], idle_count: int) -> int | None:
     """The position of the first buffer that only the list holds."""
     for position, buffer in enumerate(buffers):
         if sys.getrefcount(buffer) <= idle_count:
@@ -48,7 +54,7 @@ def _idle_count() -> int | None:
     """
     if not getattr(sys, "_is_gil_enabled", lambda: True)():
         return None
-    alone = [np.empty(1, np.uint8)]
+    alone: list[Any] = [bytearray(1)]
     return next((n for n in range(1, 8) if _first_idle(alone, n) is not None), None)
 
 
@@ -58,8 +64,8 @@ _IDLE: Final = _idle_count()
 class BufferPool:
     """Hands out byte buffers of one size to any thread: as many as there are pictures at once.
 
-    Planes are numpy views into a buffer, and a view keeps a reference to it. So a buffer whose only reference
-    is the pool's own list has no picture left on it.
+    Planes are views into a buffer, and a view keeps a reference to it. So a buffer whose only reference is
+    the pool's own list has no picture left on it.
     """
 
     def __init__(self, size: int, allocate: Allocate = allocate) -> None:
@@ -95,9 +101,10 @@ class BufferPool:
             self._needed = 0
 
     def _fresh(self) -> Bytes:
+        room = self._allocate(self._size)
         # Through a memoryview: a view of a view refers to the array that owns the memory, and not to the one
         # that the pool counts references of.
-        return np.frombuffer(self._allocate(self._size).data, np.uint8, self._size)
+        return room if isinstance(room, mmap) else np.frombuffer(room.data, np.uint8, self._size)
 
 
 # Room for 65536 x 4096 or 16384 x 16384; more is a typing error or a malformed header.
@@ -126,14 +133,16 @@ class FrameLayout(NamedTuple):
         shapes = tuple(format.plane_shapes(width, height, round_up=round_up))
         return cls(format, shapes, format.frame_bytes(width, height, round_up=round_up))
 
-    def planes(self, buffer: Bytes, start: int = 0, *, luma_only: bool = False) -> tuple[Samples, ...]:
+    def planes(self, buffer: Bytes, start: int = 0, *, luma_only: bool = False) -> tuple[Memory, ...]:
         """Views on the samples of the frame that begins at `start`."""
-        dtype = self.format.dtype
-        planes: list[Samples] = []
+        memory, code = memoryview(buffer), self.format.code
+        planes: list[Memory] = []
         for shape in self.shapes[: 1 if luma_only else None]:
-            plane: Samples = np.ndarray(shape, dtype, buffer, start)
-            planes.append(plane)
-            start += plane.nbytes
+            end = start + math.prod(shape) * self.format.bytes_per_sample
+            # A memoryview has one sample at least.
+            none = np.empty(shape, self.format.dtype) if start == end else None
+            planes.append(memory[start:end].cast(code, shape) if none is None else none)
+            start = end
         return tuple(planes)
 
     def luma_bytes(self) -> int:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
-import numpy as np
-
+from acuity.arrays import np
+from acuity.records import NamedTuple
 from acuity.video.picture import Picture, PixelFormat, Samples
 
 
@@ -51,18 +51,22 @@ class CardPicture(Picture):
         self.fetch = fetch
         self.owner = owner  # of the memory, which stays for as long as this
         self.written = written  # the event of that card after which the samples are there; None: they are
-        self.signature = self.kept = self.loan = self.finer = None
+        self.signed = self.kept = self.loan = self.finer = None
         self.chroma = ()
         self._fetched: tuple[Samples, ...] | None = None
         self._fetching = threading.Lock()
 
     @property
-    def planes(self) -> tuple[Samples, ...]:  # type: ignore[override]
+    def planes(self) -> tuple[Samples, ...]:
         """The samples in the machine's memory, fetched once."""
         with self._fetching:
             if self._fetched is None:
                 self._fetched = self.fetch(self.card_planes)
             return self._fetched
+
+    @property
+    def samples(self) -> tuple[Samples, ...]:  # type: ignore[override]
+        return self.planes
 
     @property
     def shapes(self) -> tuple[tuple[int, ...], ...]:
@@ -87,7 +91,7 @@ class CardPicture(Picture):
             owner=self.owner,
             written=self.written,
         )
-        shared.signature = self.signature
+        shared.signed = self.signed
         return shared
 
     def thinned(self, step: int) -> Samples:

@@ -7,7 +7,6 @@ does no harm. Pipes, devices and standard input are refused then, because no pat
 
 from __future__ import annotations
 
-import hashlib
 import os
 import stat
 import time
@@ -111,6 +110,8 @@ def fingerprint(path: str | os.PathLike[str]) -> dict[str, Any] | None:
     size = local_size(path)
     if size is None:
         return None
+    import hashlib
+
     digest = hashlib.sha256()
     try:
         with open(path, "rb", opener=local_opener) as file:
@@ -175,6 +176,8 @@ def file_digest(path: str, memory: DigestCache | None = None) -> str:
     known = None if memory is None else memory.document(key)
     digest = known if isinstance(known, str) else ""
     if not digest:
+        import hashlib
+
         with open(path, "rb", buffering=0, opener=local_opener) as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
     if time.time_ns() - about[2] <= _SETTLED:

@@ -80,7 +80,8 @@ def _picture(planes: list[Canvas], form: PixelFormat, allocate: buffers.Allocate
     top = (1 << form.depth) - 1
     samples = []
     for plane in planes:
-        memory = allocate(plane.size * form.bytes_per_sample).view(form.dtype).reshape(plane.shape)
+        room = allocate(plane.size * form.bytes_per_sample)
+        memory = np.frombuffer(room, form.dtype, plane.size).reshape(plane.shape)
         memory[:] = np.clip(plane * (top / 255), 0, top)
         samples.append(memory)
     return Picture(tuple(samples), form)

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from acuity.errors import Remedy
+from acuity.records import Record, field
 
 Level: TypeAlias = Literal["info", "warning"]
 
 
-@dataclass(frozen=True, slots=True)
-class Note:
+class Note(Record):
     """One sentence about how the videos were read or compared.
 
     `code` is stable and meant for programs, `text` is meant for people. `pieces` are its text and remedies.

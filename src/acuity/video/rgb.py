@@ -7,15 +7,16 @@ HEVC, which FFmpeg calls left.
 
 from __future__ import annotations
 
-from typing import Final, cast
+from typing import TYPE_CHECKING, Final, TypeAlias, cast
 
-import numpy as np
-from numpy.typing import NDArray
-
+from acuity.arrays import np
 from acuity.errors import InputError
 from acuity.video.picture import LAYOUTS, Picture
 
-Floats = NDArray[np.float32]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Floats: TypeAlias = "NDArray[np.float32]"
 
 # The weights of red and blue in luma (ITU-T H.273, table 4).
 WEIGHTS: Final = {

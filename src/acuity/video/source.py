@@ -19,8 +19,8 @@ Y4M_MAGIC: Final = b"YUV4MPEG2"
 # How long a read from a pipe may keep close() in another thread waiting.
 _POLL_MS: Final = 50
 
-_ADDRESS: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
-_WEB_ADDRESS: Final = re.compile(r"https?://", re.IGNORECASE)
+_ADDRESS: Final = r"[A-Za-z][A-Za-z0-9+.-]+:"
+_WEB_ADDRESSES: Final = ("http://", "https://")
 
 
 class Source:
@@ -239,7 +239,7 @@ def name_of(place: Place) -> str:
 
 
 def is_web_address(name: str) -> bool:
-    return _WEB_ADDRESS.match(name) is not None
+    return name[:8].lower().startswith(_WEB_ADDRESSES)
 
 
 def open_source(place: Place) -> Source:
@@ -277,7 +277,7 @@ def _why_not(name: str, error: Exception) -> tuple[str | Remedy, ...]:
         if is_web_address(name) and not restricted():
             remedy = to_set("allow_network", True)
             return f"'{name}' is on the network, and only local files are read: pass ", remedy
-        if _ADDRESS.match(name):
+        if re.match(_ADDRESS, name):
             return (f"'{name}' is not a local file: only local files are read, so download it first",)
         return (f"'{name}' does not exist: check the path",)
     if isinstance(error, PermissionError):

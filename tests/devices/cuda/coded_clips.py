@@ -10,7 +10,7 @@ import numpy as np
 
 import video_clips
 from acuity.devices.cuda.nvdec.reader import NvdecReader
-from acuity.video.alignment.signature import sign
+from acuity.video.alignment.signature import grid
 from acuity.video.card_picture import CardPicture
 from acuity.video.picture import Picture
 from acuity.video.readers.container import ContainerReader
@@ -90,7 +90,7 @@ def decoded_alike(path: Path, other: NvdecReader, **options: Any) -> tuple[int, 
 
 def check_equal(found: Picture, expected: Picture) -> None:
     assert found.pts == expected.pts
-    np.testing.assert_array_equal(sign(found), sign(expected))
+    np.testing.assert_array_equal(grid(found), grid(expected))
     assert len(found.planes) == len(expected.planes)
     for plane, wanted in zip(found.planes, expected.planes, strict=True):
         np.testing.assert_array_equal(plane, wanted)

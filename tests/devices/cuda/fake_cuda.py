@@ -434,6 +434,6 @@ def fake_cards(monkeypatch: pytest.MonkeyPatch, cuda: FakeCuda) -> None:
     """Let this machine have these cards, on which every kernel runs."""
     monkeypatch.delenv(cards.MASK, raising=False)
     for name in ("is_installed", "has_traces"):
-        monkeypatch.setattr(cards, name, lambda: True)
+        monkeypatch.setattr(f"acuity.devices.signs.{name}", lambda: True)
     monkeypatch.setattr(cards, "CARDS", cards.Cards(cuda.bindings))
     monkeypatch.setattr(probe, "check_card", lambda card: None)

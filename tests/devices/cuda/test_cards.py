@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from acuity.devices.cuda.hardware import bindings, cards
+from acuity.devices.cuda.hardware import cards
 from acuity.devices.cuda.hardware.bindings import load_bindings
 from acuity.devices.cuda.hardware.card import Card
-from acuity.devices.cuda.hardware.cards import Cards, driver_version, has_traces, look
+from acuity.devices.cuda.hardware.cards import Cards, driver_version, look
+from acuity.devices.signs import has_traces, is_installed
 from acuity.errors import BackendError
 from emulated_card import needs_compiler
 from fake_cuda import FakeCuda
@@ -87,8 +88,8 @@ def test_traces_of_a_driver(tmp_path: Path) -> None:
 def test_looking_starts_nothing(
     monkeypatch: pytest.MonkeyPatch, installed: bool, traces: bool, expected: bool, problem: str | None
 ) -> None:
-    monkeypatch.setattr(cards, "is_installed", lambda: installed)
-    monkeypatch.setattr(cards, "has_traces", lambda: traces)
+    monkeypatch.setattr("acuity.devices.signs.is_installed", lambda: installed)
+    monkeypatch.setattr("acuity.devices.signs.has_traces", lambda: traces)
     found = look()
     assert (found.installed, found.expected) == (installed, expected)
     told = None if found.problem is None else str(found.problem).removesuffix(", or pass backend='cpu'")
@@ -96,8 +97,8 @@ def test_looking_starts_nothing(
 
 
 def test_without_cupy(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bindings, "find_spec", lambda _: None)
-    assert not bindings.is_installed()
+    monkeypatch.setattr("acuity.devices.signs.find_spec", lambda _: None)
+    assert not is_installed()
     assert refusal(load_bindings) == "CuPy is not installed: pip install 'acuity-vmaf[cuda]'"
 
 
@@ -107,7 +108,7 @@ def test_a_cupy_that_is_broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.syspath_prepend(tmp_path)
     for name in [name for name in sys.modules if name.startswith("cupy_backends")]:
         monkeypatch.delitem(sys.modules, name)
-    assert bindings.is_installed()
+    assert is_installed()
     told = refusal(load_bindings)
     assert told.startswith("CuPy can't be imported (OSError: no libc of that age): install it anew")
 

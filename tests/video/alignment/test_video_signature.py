@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from acuity import _native
-from acuity.video.alignment.signature import sign
+from acuity.video.alignment.signature import grid
 from acuity.video.picture import Picture, PixelFormat
 
 
@@ -40,7 +40,7 @@ def test_it_is_the_mean_of_each_cell(width: int, height: int, depth: int, paddin
     rng = np.random.default_rng(seed)
     luma = rng.integers(0, 1 << depth, (height, width + padding)).astype(format.dtype)[:, :width]
     rows, columns = (54, 96) if width >= height else (96, 54)
-    found = sign(Picture((luma,), format))
+    found = grid(Picture((luma,), format))
     assert found.dtype == np.float32
     wanted = expected(luma, min(rows, height), min(columns, width), depth)
     np.testing.assert_allclose(found.ravel(), wanted, atol=1e-4)

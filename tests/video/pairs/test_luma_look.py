@@ -65,6 +65,6 @@ def test_several_threads_and_a_picture_of_another_size() -> None:
     for thread in threads:
         thread.join()
     assert look.blocks == (16 * 50, 16 * LOWEST)
-    assert set(look.columns.tolist()) == {49 * 16}
+    assert set(look.columns) == {49 * 16}
     with pytest.raises(ValueError, match="one size"):
         look.study(np.zeros((64, 60), np.uint8), 8)

@@ -13,6 +13,7 @@ import pytest
 import acuity
 from acuity.errors import PairingError
 from acuity.video.pairs.content import Colours
+from acuity.video.pairs.glimpse import Glimpse
 from acuity.video.pairs.likeness import Likeness
 from acuity.video.picture import Picture, PixelFormat
 from acuity.video.readers.avframes import FILTERS
@@ -130,9 +131,9 @@ def test_a_crop_of_a_few_pixels_is_told_of_a_coarse_encode(frames: list[Planes])
     luma = frames[0][0]
     part = cropped(luma, 0.9875, 0.9889)
     found = []
-    for _ in range(41):
+    for number in range(41):
         coded = np.clip(np.rint(part + rng.normal(0, 13, luma.shape)), 0, 255).astype(np.uint8)
-        found.append(likeness.look(Picture((luma,), GREY), Picture((coded,), GREY)))
+        found.append(likeness.look(*(Glimpse.of(Picture((each,), GREY), number) for each in (luma, coded))))
     assert {str(what)[:11] for what in found if what} == {"zoomed by 1"}
 
 

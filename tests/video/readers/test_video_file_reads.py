@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from acuity.errors import AcuityError
-from acuity.video.alignment.signature import sign
+from acuity.video.alignment.signature import grid
 from acuity.video.pairs import producer
 from acuity.video.pairs.lone_video import LoneVideo
 from acuity.video.pairs.pair_options import PairOptions
@@ -166,7 +166,7 @@ def test_pictures_are_signed_and_seen(tmp_path: Path, name: str, size: tuple[int
         for ref, dis in pairing:
             assert ref.signature is not None
             assert dis.signature is not None
-            assert np.array_equal(ref.signature, sign(ref))
+            assert np.array_equal(ref.signature, grid(ref))
             signatures.append((ref.signature.tobytes(), dis.signature.tobytes()))
         return signatures, [str(note) for note in pairing.notes]
 

@@ -139,7 +139,7 @@ def _argument(name: str, about: Setting, kind: _Kind) -> dict[str, Any]:
         return {**entry, "description": _BRIEF[name]}  # a wrong word is refused with the right ones
     if about.choices:
         entry["enum"] = list(about.choices)
-    default = kind.defaults.get(name, kind.request.__dataclass_fields__[name].default)
+    default = kind.defaults.get(name, kind.request.fields[name].default)
     if default not in (None, "") and name not in kind.required:
         entry["default"] = default
     text = _BRIEF.get(name) or f"{about.help[0].upper()}{about.help[1:]}."

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
+from acuity.cli import LIBVMAF_VERSION, version_text
 from acuity.cli.embedded import embedded
 from acuity.cli.exits import LIBVMAF_CODES, guarded, interruptible, spare_collector
 from acuity.cli.vmaf.options import CommandLine, parse
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from acuity.scoring.request import Request
 
 
-LIBVMAF_VERSION: Final = "3.2.0"  # the version that this command replaces
 # Codes of notes that don't apply: libvmaf always compares pictures at their own size.
 _NOT_NOTED: Final = ("display",)
 # Codes of notes that only repeat the command line: reports have them, stderr doesn't.
@@ -39,9 +39,7 @@ def _run(argv: list[str]) -> int:
 
 
 def _version(_: CommandLine) -> int:
-    from acuity import __version__
-
-    print(f"{LIBVMAF_VERSION}\nacuity {__version__}", file=sys.stderr)  # on stderr and first, as in libvmaf
+    print(version_text("vmaf"), file=sys.stderr)  # as in libvmaf
     return 0
 
 
@@ -135,7 +133,7 @@ def score_lines(report: ScoreReport) -> list[str]:
     for name, label in shown.items():
         parts = [(str(part), part.first, part.last) for part in results.holders(name)]
         for said, first, last in parts if results.shared(name) else [(label, None, None)]:
-            if len(results.values(name, first, last)):
+            if results.known(name, first, last):
                 lines.append(f"{said}: {report.pool(name, 'mean', first, last):.6f}")
     for model in report.models:
         if found := report.interval(model.name):

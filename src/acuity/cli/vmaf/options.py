@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import textwrap
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
@@ -307,6 +306,8 @@ def help_page() -> str:
 def _entry(flag: Flag) -> list[str]:
     names = f"  -{flag.short}, --{flag.long}" if flag.short else f"      --{flag.long}"
     head = f"{names} {flag.value}".rstrip() if flag.bare is None else f"{names}[={flag.value}]"
+    import textwrap
+
     body = textwrap.wrap(flag.help, _WIDTH - _INDENT)
     if len(head) > _INDENT - 2:
         return [head, *(f"{'':{_INDENT}}{line}" for line in body)]

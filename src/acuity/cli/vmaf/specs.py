@@ -9,7 +9,6 @@ might use. They are ignored here too, but a warning names them, because one may 
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
@@ -67,6 +66,8 @@ _ARM: Final = {"neon": 0x01, "neon_dotprod": 0x03}
 
 def allowed(available: Sequence[str], mask: int, machine: str | None = None) -> str:
     """The fastest of `available` (fastest first) that the mask permits; `plain` is never forbidden."""
+    import platform
+
     arm = (machine or platform.machine()).lower() in {"aarch64", "arm64"}
     bits = _ARM if arm else _X86
     for name in available:

@@ -124,7 +124,7 @@ def _pictures(job: dict[str, Any], frames: BinaryIO) -> Iterator[av.VideoFrame |
     picture = Picture(layout.planes(buffer), layout.format)
     index = 0
     while exactly(frames, 1) == FRAME:
-        fill(frames, buffer.data)
+        fill(frames, memoryview(buffer))
         frame = to_frame(picture)
         frame.pts, frame.time_base = index, Fraction(*job["time_base"])
         _mark(frame, job)

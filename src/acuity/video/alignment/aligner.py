@@ -5,17 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from itertools import islice
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-import numpy as np
-from numpy.typing import NDArray
-
+from acuity.arrays import np
 from acuity.video.alignment import faults
 from acuity.video.alignment.drift import Drift
 from acuity.video.alignment.faults import Matches, Misalignment
 from acuity.video.alignment.history import REACH, History
 from acuity.video.alignment.signature import coarse
-from acuity.video.picture import Signature
+from acuity.video.picture import AnySignature
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 FAR: Final = 150  # frames beyond REACH up to which a search every WINDOW frames finds a lag
 WINDOW: Final = 25  # frames between these searches
@@ -43,7 +44,7 @@ class Aligner:
     def __init__(self) -> None:
         self._history = History()
         self.drift = Drift()
-        self._new: tuple[list[Signature], list[Signature]] = ([], [])  # pairs to be looked at together
+        self._new: tuple[list[AnySignature], list[AnySignature]] = ([], [])  # pairs to be looked at together
         self._next = 0  # the frame to be looked at when those that follow it within reach are there
         self._frozen: int | None = None  # the first frame of a stretch that may be frozen
         self._alarm: Matches = ()
@@ -63,7 +64,7 @@ class Aligner:
     def pairs(self) -> int:
         return self._history.track.end + len(self._new[0])
 
-    def add(self, ref: Signature, dis: Signature) -> Misalignment | None:
+    def add(self, ref: AnySignature, dis: AnySignature) -> Misalignment | None:
         self._new[0].append(coarse(ref))
         self._new[1].append(coarse(dis))
         drift = self.drift.add(ref, dis)
@@ -77,14 +78,14 @@ class Aligner:
         history, new = self._history, len(self._new[0])
         history.track.extend(*self._new)
         self._new = ([], [])
-        self._note_unlike(history.track.end - new, history.track.error[-new:] > _UNLIKE * history.track.cells)
+        self._note_unlike(history.track.end - new, history.track.last_errors(new))
         if (found := self._look_on(history.track.end - REACH)) is not None:
             return found
         if history.track.end % WINDOW == 0:
             self._look_far()
         return self._named(over=False)
 
-    def end(self, ref: Iterable[Signature] = (), dis: Iterable[Signature] = ()) -> Misalignment | None:
+    def end(self, ref: Iterable[AnySignature] = (), dis: Iterable[AnySignature] = ()) -> Misalignment | None:
         """The finding after the last pair; `ref` or `dis` are frames that one video has beyond it."""
         if self._new[0] and (found := self._take()) is not None:
             return found
@@ -105,8 +106,10 @@ class Aligner:
             return None
         return self.drift.refined(finding)
 
-    def _note_unlike(self, first: int, unlike: NDArray[np.bool_]) -> None:
-        for pair in (first + np.flatnonzero(unlike)).tolist():
+    def _note_unlike(self, first: int, errors: Iterable[float]) -> None:
+        for pair, error in enumerate(errors, first):
+            if error <= _UNLIKE * self._history.track.cells:
+                continue
             if self.unlike and self.unlike[-1][1] == pair - 1:
                 self.unlike[-1] = self.unlike[-1][0], pair
             elif len(self.unlike) < _MOST_UNLIKE:
@@ -162,7 +165,7 @@ class Aligner:
         if self._unlike == 2 and not self._alarm:
             self._other = max(0, start - WINDOW)
 
-    def _look_beyond(self, ref: Iterable[Signature], dis: Iterable[Signature]) -> None:
+    def _look_beyond(self, ref: Iterable[AnySignature], dis: Iterable[AnySignature]) -> None:
         """Compare the last frames of the shorter video with those of the longer one that have no partner."""
         history = self._history
         if not (size := self._doubtful(_FEWEST_ALL)):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-import numpy as np
-from numpy.typing import NDArray
-
+from acuity.arrays import np
 from acuity.errors import PairingError, to_set
 from acuity.video.alignment.matching import Figures
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 # A frame's score falls by about the first figure, in points, where its error is e times as large, and by the
 # third at most; errors below the second aren't seen.

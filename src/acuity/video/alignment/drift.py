@@ -7,26 +7,28 @@ to a fraction of a frame.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
-from typing import Final, NamedTuple
+from operator import add
+from typing import TYPE_CHECKING, Final, TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
-
+from acuity.arrays import np
+from acuity.records import NamedTuple
 from acuity.video.alignment.faults import Kind, Misalignment, most_first
 from acuity.video.alignment.matching import (
     FLOOR,
+    error_rows,
     errors,
     frame_costs,
     fresh_errors,
     goes_straight,
     usual_motion,
 )
-from acuity.video.alignment.path import Costs, best_path
 from acuity.video.alignment.signature import coarse
-from acuity.video.picture import Signature
+from acuity.video.picture import AnySignature, Signature
+
+if TYPE_CHECKING:
+    pass
 
 REACH: Final = 8  # frames that the videos may be apart
 WINDOW: Final = 25  # frames whose errors are added up
@@ -47,11 +49,11 @@ _SHARP_STRAIGHT: Final = 0.4  # behind, where the reference changes in the same 
 _SHARP_SMOOTH: Final = 1.4
 _MOSTLY_SMOOTH: Final = 10.0  # times as sharp as the detail: the brightness changes, as in fades
 
-Sums = NDArray[np.float64]  # of the errors in detail and in coarse cells, by lag
+Row: TypeAlias = list[float]  # figures by lag
 
 # Lags of a detour. Larger lags behind are left out: low quality looks like them, and they are found
 # elsewhere.
-_LAGS: Final = np.array([-2, -1, 1, 2, 3, 4])
+_LAGS: Final = (-2, -1, 1, 2, 3, 4)
 # Encoders that code little show earlier frames for a while, never later ones: so a frame must gain this much
 # by a lag behind.
 _BEHIND: Final = 0.25
@@ -72,18 +74,23 @@ class Detours:
 
     def __init__(self, reach: int) -> None:
         self._reach = reach
-        self._sums = np.zeros(len(_LAGS))  # what the frames up to the last one gain, by lag, at least 0
-        self._firsts = np.zeros(len(_LAGS), np.intp)  # the frame at which each of these sums begins
+        self._sums = [0.0] * len(_LAGS)  # what the frames up to the last one gain, by lag, at least 0
+        self._firsts = [0] * len(_LAGS)  # the frame at which each of these sums begins
         self._gain, self._best = 0.0, Misalignment("detour", 0, 0, 0)  # the largest detour, and what it gains
-        self._last = np.zeros((0, 2 * reach + 1))  # gains of the last frames
+        self._last: list[Row] = []  # gains of the last frames
         self._still = self._longest = (0, 0)  # the first and the end of the last freeze, and of the longest
 
-    def add(self, first: int, error: Sums, smooth: Sums) -> Misalignment | None:
+    def add(self, first: int, error: list[Row], smooth: list[Row]) -> Misalignment | None:
         """Take in the errors of the frames from `first` on, by lag; `smooth` are those of coarse cells."""
-        gain = np.minimum(_gains(np.maximum(error - smooth, 0.0), self._reach), _gains(error, self._reach))
+        detail = [
+            [max(whole - part, 0.0) for whole, part in zip(*rows, strict=True)]
+            for rows in zip(error, smooth, strict=True)
+        ]
+        both = zip(_gains(detail, self._reach), _gains(error, self._reach), strict=True)
+        gain = [[*map(min, *rows)] for rows in both]
         self._watch_stills(first, gain)
         self._follow(first, gain)
-        over = self._gain >= _SURE and float(self._sums.max()) < 1.0
+        over = self._gain >= _SURE and max(self._sums) < 1.0
         return self._best if over else None
 
     def end(self) -> Misalignment | None:
@@ -93,37 +100,44 @@ class Detours:
         first, end = self._longest
         return Misalignment("frozen", first, 0, end - first) if end > first else None
 
-    def _follow(self, first: int, gain: Sums) -> None:
+    def _follow(self, first: int, gain: list[Row]) -> None:
         """Add up what frames gain by each lag but 0, as long as the sum isn't negative."""
-        each = gain[:, self._reach + _LAGS]
-        each -= gain.max(axis=1, keepdims=True) - each  # a lag that isn't the best one is worth less
-        each = np.clip(each, -1.0, 1.0) - np.where(_LAGS < 0, _BEHIND, 0.0)
-        for frame, row in enumerate(each, first):
-            self._firsts[self._sums <= 0.0] = frame
-            self._sums = np.maximum(self._sums + row, 0.0)
-            which = int(self._sums.argmax())
+        for frame, row in enumerate(gain, first):
+            most = max(row)
+            for place, lag in enumerate(_LAGS):
+                own = row[self._reach + lag]
+                own -= most - own  # a lag that isn't the best one is worth less
+                own = min(max(own, -1.0), 1.0) - (_BEHIND if lag < 0 else 0.0)
+                if self._sums[place] <= 0.0:
+                    self._firsts[place] = frame
+                self._sums[place] = max(self._sums[place] + own, 0.0)
+            which = self._sums.index(max(self._sums))
             if self._sums[which] > self._gain:
-                self._gain, start = float(self._sums[which]), int(self._firsts[which])
-                self._best = Misalignment("detour", start, int(_LAGS[which]), frame + 1 - start)
+                self._gain, start = self._sums[which], self._firsts[which]
+                self._best = Misalignment("detour", start, _LAGS[which], frame + 1 - start)
 
-    def _watch_stills(self, first: int, gain: Sums) -> None:
+    def _watch_stills(self, first: int, gain: list[Row]) -> None:
         """Look for freezes: frames that all show the frame before the first of them, and so have no lag."""
-        known = np.r_[self._last, gain]
+        known = [*self._last, *gain]
         start = first - len(self._last)
-        later = [known[k - 2 : len(known) - _STILL + k, self._reach - k] for k in range(2, _STILL + 1)]
         self._last = known[max(len(known) - _STILL + 2, 0) :]
-        for row in np.flatnonzero(np.min(later, axis=0) >= _STANDS):
-            begin, end = start + int(row) - 1, start + int(row) + _STILL - 1
+        for row in range(len(known) - _STILL + 2):
+            if min(known[row + k - 2][self._reach - k] for k in range(2, _STILL + 1)) < _STANDS:
+                continue
+            begin, end = start + row - 1, start + row + _STILL - 1
             self._still = (self._still[0] if begin <= self._still[1] else begin, end)
             self._longest = max(self._longest, self._still, key=lambda still: still[1] - still[0])
-            gain[max(begin - first, 0) : max(end - first, 0)] = 0.0
+            for frame in range(max(begin, first), min(end, first + len(gain))):
+                gain[frame - first] = [0.0] * len(gain[frame - first])
 
 
-def _gains(error: Sums, reach: int) -> Sums:
+def _gains(error: list[Row], reach: int) -> list[Row]:
     """The gain of each frame by each lag over lag 0, in units of its least error."""
-    least = np.maximum(error.min(axis=1, keepdims=True), FLOOR)
-    gains: Sums = (error[:, reach, None] - error) / least
-    return gains
+    found = []
+    for row in error:
+        least = max(min(row), FLOOR)
+        found.append([(row[reach] - each) / least for each in row])
+    return found
 
 
 class Vertex(NamedTuple):
@@ -133,8 +147,8 @@ class Vertex(NamedTuple):
     sharpness: float  # how much larger the error is a frame away
 
     @classmethod
-    def of(cls, error: NDArray[np.float64]) -> Vertex:
-        middle, reach = int(error.argmin()), len(error) // 2
+    def of(cls, error: Row) -> Vertex:
+        middle, reach = error.index(min(error)), len(error) // 2
         if not 0 < middle < 2 * reach:  # the error falls on, beyond the lags that are looked at
             return cls(float(middle - reach), 0.0)
         before, least, after = error[middle - 1 : middle + 2]
@@ -148,39 +162,45 @@ class Drift:
 
     def __init__(self) -> None:
         self._first = 0  # the oldest pair that is kept
-        self._ref: list[Signature] = []
-        self._dis: list[Signature] = []
-        self.recent = self._ref, self._dis  # the signatures that are kept
-        self._coarse: tuple[list[Signature], list[Signature]] = ([], [])
+        self._ref: list[AnySignature] = []
+        self._dis: list[AnySignature] = []
+        self._coarse: tuple[list[AnySignature], list[AnySignature]] = ([], [])
         self._summed = 0  # pairs whose errors are in the windows
-        self._windows: list[Sums] = []  # sums from the first pair to the end of each window
+        # Sums from the first pair to the end of each window, of the errors in detail and in coarse cells.
+        self._windows: list[tuple[Row, Row]] = []
         self._counts: list[int] = []
         self._detours = Detours(REACH)
+
+    @property
+    def recent(self) -> tuple[list[Signature], list[Signature]]:
+        """The signatures that are kept, of both videos."""
+        return [*map(np.asarray, self._ref)], [*map(np.asarray, self._dis)]
 
     @property
     def sharpness(self) -> float:
         """By how much a lag of one frame enlarges the error of all pairs; infinite where they are few."""
         if not self._counts or self._counts[-1] < _FEWEST:
             return float("inf")
-        detail, smooth = (Vertex.of(error).sharpness for error in self._windows[-1] / self._counts[-1])
+        means = ([each / self._counts[-1] for each in sums] for sums in self._windows[-1])
+        detail, smooth = (Vertex.of(error).sharpness for error in means)
         return max(detail, smooth / _MOSTLY_SMOOTH)
 
-    def add(self, ref: Signature, dis: Signature) -> Misalignment | None:
+    def add(self, ref: AnySignature, dis: AnySignature) -> Misalignment | None:
         """Take in a pair."""
         signatures = ref, dis, coarse(ref), coarse(dis)
-        for kept, signature in zip((*self.recent, *self._coarse), signatures, strict=True):
+        for kept, signature in zip((self._ref, self._dis, *self._coarse), signatures, strict=True):
             kept.append(signature)
         if self._first + len(self._dis) < self._summed + WINDOW + REACH:
             return None
         found = self._look()
         if len(self._dis) > _KEPT + WINDOW:
             count = len(self._dis) - _KEPT
-            for kept in (*self.recent, *self._coarse):
+            for kept in (self._ref, self._dis, *self._coarse):
                 del kept[:count]
             self._first += count
         return found
 
-    def end(self, rest: Iterable[Signature] = ()) -> Misalignment | None:
+    def end(self, rest: Iterable[AnySignature] = ()) -> Misalignment | None:
         """The finding from all pairs together; `rest` are frames of the reference after the last pair."""
         for signature in islice(rest, REACH):
             self._ref.append(signature)
@@ -195,10 +215,10 @@ class Drift:
         if end <= start:
             return None
         bands = self._errors(start, end, 0, REACH)
-        sums = np.array([band.sum(axis=0) for band in bands])
-        sums[0] = np.maximum(sums[0] - sums[1], 0.0)
-        before = self._windows[-1] if self._windows else np.zeros_like(sums)
-        self._windows.append(before + sums)
+        sums = _parted(*map(_sum, bands))
+        if self._windows:
+            sums = _sum([self._windows[-1][0], sums[0]]), _sum([self._windows[-1][1], sums[1]])
+        self._windows.append(sums)
         self._counts.append((self._counts[-1] if self._counts else 0) + end - start)
         self._summed = self._first + end
         for windows, lag in self._lags():
@@ -212,8 +232,14 @@ class Drift:
         for size in sorted({min(size, windows) for size in _STRETCHES} | {windows}):
             before = windows - size - 1
             count = self._counts[-1] - (self._counts[before] if before >= 0 else 0)
-            sums = self._windows[-1] - (self._windows[before] if before >= 0 else 0.0)
-            lag = self._lag(sums / max(count, 1), count)
+            earlier = (
+                self._windows[before] if before >= 0 else [[0.0] * len(row) for row in self._windows[-1]]
+            )
+            detail, smooth = (
+                [(now - then) / max(count, 1) for now, then in zip(*rows, strict=True)]
+                for rows in zip(self._windows[-1], earlier, strict=True)
+            )
+            lag = self._lag(detail, smooth, count)
             least = _APART if count >= 2 * WINDOW else _APART_FEW
             least = max(least, _APART_BEHIND) if lag < 0 else least
             if count >= _FEWEST and abs(lag) >= least:
@@ -221,7 +247,10 @@ class Drift:
 
     def _named(self, start: int, lag: int) -> Misalignment:
         """The fault that makes the videos drift apart: where it is, by the best path through what is kept."""
-        ref, dis = self._ref[: len(self._dis)], self._dis
+        from acuity.video.alignment.path import Costs, best_path
+
+        ref, dis = self.recent
+        ref = ref[: len(dis)]
         error = errors(dis, ref)
         path, _ = best_path(
             frame_costs(fresh_errors(dis, ref, error), usual_motion(ref)),
@@ -249,28 +278,41 @@ class Drift:
         end = min(len(self._dis), len(self._ref) - finding.lag - _NEAR)
         if end - start < _FEWEST:
             return finding
-        sums = np.array([band.mean(axis=0) for band in self._errors(start, end, finding.lag, _NEAR)])
-        sums[0] = np.maximum(sums[0] - sums[1], 0.0)
-        lag = self._lag(sums, end - start)
+        bands = self._errors(start, end, finding.lag, _NEAR)
+        means = ([each / (end - start) for each in _sum(band)] for band in bands)
+        lag = self._lag(*_parted(*means), end - start)
         more = round(lag) if abs(lag) >= _APART else 0
         if not more or finding.lag + more == 0:
             return finding
-        return replace(finding, lag=finding.lag + more)
+        return finding.changed(lag=finding.lag + more)
 
-    def _errors(self, start: int, end: int, lag: int, reach: int) -> list[Sums]:
+    def _errors(self, start: int, end: int, lag: int, reach: int) -> list[list[Row]]:
         """The errors of a stretch of frames at lags around this one, in their detail and in coarse cells."""
         return [
-            errors(dis[start:end], ref[start + lag - reach : end + lag + reach], 2 * reach + 1)
-            for ref, dis in (self.recent, self._coarse)
+            error_rows(dis[start:end], ref[start + lag - reach : end + lag + reach], 2 * reach + 1)
+            for ref, dis in ((self._ref, self._dis), self._coarse)
         ]
 
-    def _lag(self, error: Sums, frames: int) -> float:
-        """The lag of a stretch of so many frames, 0 if it can't be told."""
-        detail, smooth = Vertex.of(error[0]), Vertex.of(error[1])
+    def _lag(self, fine: Row, rough: Row, frames: int) -> float:
+        """The lag of a stretch by its errors in detail and in coarse cells; 0 if it can't be told."""
+        detail, smooth = Vertex.of(fine), Vertex.of(rough)
         if smooth.sharpness >= max(_SHARP_SMOOTH, _MOSTLY_SMOOTH * detail.sharpness):
             return smooth.lag
         ahead = _SHARP_AHEAD if frames < _LONG else _SHARP_LONG
         least = ahead if detail.lag > 0 else _SHARP_BEHIND
         if detail.lag <= -_APART and least <= detail.sharpness < _SHARP_STRAIGHT:
-            least = _SHARP_STRAIGHT if goes_straight(self._ref[-2 * WINDOW :]) else least
+            least = _SHARP_STRAIGHT if goes_straight([*map(np.asarray, self._ref[-2 * WINDOW :])]) else least
         return detail.lag if detail.sharpness >= least else 0.0
+
+
+def _sum(rows: Sequence[Row]) -> Row:
+    """The sum of rows, from first to last."""
+    total = rows[0]
+    for row in rows[1:]:
+        total = [*map(add, total, row)]
+    return total
+
+
+def _parted(whole: Row, smooth: Row) -> tuple[Row, Row]:
+    """The errors in detail, which are what is left without those in coarse cells, and these."""
+    return [max(both - part, 0.0) for both, part in zip(whole, smooth, strict=True)], smooth

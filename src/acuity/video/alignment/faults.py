@@ -5,13 +5,14 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
-import numpy as np
-from numpy.typing import NDArray
-
+from acuity.arrays import np
+from acuity.records import Record
 from acuity.video.alignment.history import JUMP, History
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 Kind = Literal[
     "shift", "lost", "doubled", "detour", "swapped", "frozen", "twice", "half", "reversed", "other"
@@ -26,8 +27,7 @@ _START: Final = 3  # frames that may match by chance before a shift, as the firs
 _CONTEXT: Final = 40  # frames before an alarm that are looked at again to find the first wrong one
 
 
-@dataclass(frozen=True, slots=True)
-class Misalignment:
+class Misalignment(Record):
     """Where two videos stop showing the same frames.
 
     kind: 'shift' from the first frame on, 'lost' and 'doubled' frames from `frame` on, a 'detour' that ends

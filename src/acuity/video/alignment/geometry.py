@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
+from acuity.arrays import np
+from acuity.records import NamedTuple
 
-Plane = NDArray[np.float32]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Plane: TypeAlias = "NDArray[np.float32]"
 # From a point of the distorted picture to that of the reference: how far across and down at the centre, how
 # much more from one sample to the next across and down, and a turn in radians.
-Motion = NDArray[np.floating[Any]]
+Motion: TypeAlias = "NDArray[np.floating[Any]]"
 
 LEAST_GAIN: Final = 4.0  # times less squared error: undoing what encoders do gives 1.5 at most
 _FINER: Final = 1.5  # times more for moves of less than a sample: scalers may shift by half of it
@@ -30,7 +33,7 @@ _ROUNDS: Final = 6
 _SETTLED: Final = 0.02  # samples that a corner moves by in the last round
 _NEXT_TO_NOTHING: Final = 0.06  # share of a motion's largest part: smaller parts are chance
 _ALIKE: Final = 0.1  # share by which a zoom may differ across and down
-_UNMOVED: Final = np.zeros(5)
+
 
 _FLIPS: Final[dict[str, Callable[[NDArray[Any]], NDArray[Any]]]] = {
     "mirrored left-right": np.fliplr,
@@ -80,7 +83,7 @@ def transformation(ref: NDArray[Any], dis: NDArray[Any], least: float = LEAST_GA
         motion = _Fit(one, other).refined(motion * (2, 2, 1, 1, 1)).motion
     fit, unmoved = _Fit(flipped[0], others[0]), _Fit(refs[0], others[0])
     _, seen = fit.warped(motion)
-    gain = unmoved.error(_UNMOVED, seen) / fit.error(motion, seen)
+    gain = unmoved.error(_unmoved(), seen) / fit.error(motion, seen)
     scale = dis.shape[1] // others[0].shape[1]  # of pictures that were halved
     move = fit.corner(motion) * scale
     least *= 1 if flip or move >= 1 else _FINER
@@ -91,7 +94,11 @@ def transformation(ref: NDArray[Any], dis: NDArray[Any], least: float = LEAST_GA
 
 def squared_error(ref: NDArray[Any], dis: NDArray[Any]) -> float:
     """The mean square of what differs besides brightness and contrast, as `transformation` measures it."""
-    return _Fit(_smooth(_finest(ref)), _smooth(_finest(dis))).error(_UNMOVED)
+    return _Fit(_smooth(_finest(ref)), _smooth(_finest(dis))).error(_unmoved())
+
+
+def _unmoved() -> Motion:
+    return np.zeros(5)
 
 
 class _Found(NamedTuple):
@@ -119,7 +126,7 @@ class _Fit:
 
     def searched(self) -> _Found:
         """The best motion found, starting at none or at the shift where the pictures correlate best."""
-        found, start = self.refined(_UNMOVED), self._correlated()
+        found, start = self.refined(_unmoved()), self._correlated()
         return min(found, self.refined(start), key=lambda one: one.error) if start.any() else found
 
     def refined(self, motion: Motion) -> _Found:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
-
+from acuity.arrays import np
+from acuity.records import NamedTuple
 from acuity.video.alignment.matching import FLOOR, MOST, Figures
 
-Rows = NDArray[np.intp]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Rows: TypeAlias = "NDArray[np.intp]"
 
 KEPT: Final = 200  # pairs that are remembered at least
 REACH: Final = 8  # frames that the videos may be apart to be noticed at once

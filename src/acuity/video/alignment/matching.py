@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
+from acuity.arrays import np
+from acuity.video.alignment.signature import flat
+from acuity.video.picture import AnySignature, Signature
 
-from acuity.video.picture import Signature
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
-Figures = NDArray[np.float64]
+Figures: TypeAlias = "NDArray[np.float64]"
 
 # Variance of a cell, in squared 8-bit steps, that rounding and the encoder's finest noise make.
 FLOOR: Final = 0.05
@@ -53,7 +56,18 @@ def errors(dis: Sequence[Signature], ref: Sequence[Signature], band: int = 0) ->
     """
     from acuity import _native
 
-    return _native.mean_squared_errors([*map(np.ravel, dis)], [*map(np.ravel, ref)], band)
+    found = np.empty((len(dis), band or len(ref)))
+    _native.mean_squared_errors([*map(flat, dis)], [*map(flat, ref)], band, found.ravel())
+    return found
+
+
+def error_rows(dis: Sequence[AnySignature], ref: Sequence[AnySignature], band: int) -> list[list[float]]:
+    """The same in a band, as Python's numbers."""
+    from acuity import _native
+
+    found: Any = array("d", bytes(8 * len(dis) * band))
+    _native.mean_squared_errors([*map(flat, dis)], [*map(flat, ref)], band, found)
+    return [found[row * band : (row + 1) * band].tolist() for row in range(len(dis))]
 
 
 def fresh_errors(dis: Sequence[Signature], ref: Sequence[Signature], error: Figures) -> Figures:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
-
+from acuity.arrays import np
+from acuity.records import NamedTuple
 from acuity.video.alignment.doubts import doubts
 from acuity.video.alignment.matching import (
     MOST,
@@ -29,6 +28,8 @@ from acuity.video.picture import Signature
 
 if TYPE_CHECKING:
     from fractions import Fraction
+
+    from numpy.typing import NDArray
 
 # Frames of the distorted video that are solved together, how many of the last of them are solved again with
 # the next ones, and how many frames of the reference may be lost among them.
@@ -52,7 +53,7 @@ _FOREIGN: Final = 20.0
 _FOREIGN_ERROR: Final = 200.0
 
 
-Places = NDArray[np.intp]  # frames of the reference
+Places: TypeAlias = "NDArray[np.intp]"  # frames of the reference
 
 
 @dataclass(slots=True)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
+from acuity.arrays import np
 from acuity.video.alignment.doubts import points_apart
 from acuity.video.alignment.matching import Figures
 
 if TYPE_CHECKING:
     from fractions import Fraction
+
+    from numpy.typing import NDArray
 
 _GAP: Final = 1.5  # usual steps between presentation times from which on a frame is missing
 # A regular loss or doubling is that of one frame in at most so many, at least so often.

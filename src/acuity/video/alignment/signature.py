@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
-import numpy as np
-
+from acuity.arrays import np
 from acuity.video.card_picture import CardPicture
-from acuity.video.picture import Picture, Signature
+from acuity.video.picture import AnySignature, Picture, Signature
 
 # Cells along the longer and the shorter side. Fine ones show slow motion; coarse ones, of as many fine ones
 # each, less of the encoder's errors.
@@ -23,27 +22,37 @@ def cells_of(width: int, height: int, most: tuple[int, int] = FINE) -> tuple[int
 
 def grid(picture: Picture, most: tuple[int, int] = FINE) -> Signature:
     """The mean of each cell of the luma, as rows and columns, in steps of an 8-bit sample around mid-grey."""
+    return np.asarray(_means(picture, most))
+
+
+def _means(picture: Picture, most: tuple[int, int]) -> AnySignature:
     from acuity import _native
 
-    cells = np.empty(cells_of(picture.width, picture.height, most), np.float32)
-    _native.signature(picture.luma, picture.format.depth, cells)
+    rows, columns = cells_of(picture.width, picture.height, most)
+    cells: Any = memoryview(bytearray(4 * rows * columns)).cast("f", (rows, columns))
+    _native.signature(picture.samples[0], picture.format.depth, cells)
     return cells
 
 
-def sign(picture: Picture) -> Signature:
-    """The picture's signature; a card's decoder has signed its pictures already."""
-    if isinstance(picture, CardPicture) and picture.signature is not None:
-        return picture.signature
-    return grid(picture)
+def sign(picture: Picture) -> None:
+    """Give the picture its signature; a card's decoder has signed its pictures already."""
+    if not isinstance(picture, CardPicture) or picture.signed is None:
+        picture.signed = _means(picture, FINE)
 
 
-def coarse(signature: Signature) -> Signature:
+def flat(signature: AnySignature) -> AnySignature:
+    """The cells of a signature, one after the other."""
+    return signature.cast("B").cast("f") if isinstance(signature, memoryview) else np.ravel(signature)
+
+
+def coarse(signature: AnySignature) -> AnySignature:
     """The means of a signature's cells in the coarse grid, one after the other."""
+    from acuity import _native
+
     rows, columns = cells_of(signature.shape[1], signature.shape[0], COARSE)
     if signature.shape == (3 * rows, 3 * columns):
-        # Sums of three slices take a quarter of the time of a mean over two axes.
-        across = signature[:, 0::3] + signature[:, 1::3] + signature[:, 2::3]
-        return np.asarray((across[0::3] + across[1::3] + across[2::3]).ravel() / np.float32(9))
+        return memoryview(_native.coarse_cells(signature)).cast("f")
+    signature = np.asarray(signature)
     parts = [
         np.arange(count) * size // count for count, size in zip((rows, columns), signature.shape, strict=True)
     ]

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from acuity.errors import PairingError, Remedy, to_set
+from acuity.records import NamedTuple
 from acuity.video.alignment.aligner import Aligner
 from acuity.video.alignment.faults import Kind, Misalignment
-from acuity.video.alignment.geometry import Transformation
-from acuity.video.alignment.path import Solver
 from acuity.video.notes import Note, warning
+from acuity.video.pairs.glimpse import Glimpse
 from acuity.video.pairs.likeness import LIKELY, Brightness, Likeness, moved, relit, zoomed
 from acuity.video.pairs.pair_plan import PairPlan
-from acuity.video.picture import Picture, Signature
+from acuity.video.picture import AnySignature, Picture
+
+if TYPE_CHECKING:
+    from acuity.video.alignment.geometry import Transformation
+    from acuity.video.alignment.path import Solver
 
 CODE: Final = "alignment"  # of notes
 GEOMETRY: Final = "geometry"  # likewise
@@ -63,8 +66,7 @@ def frames_in_words(count: int) -> str:
     return "1 frame" if count == 1 else f"{count} frames"
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(NamedTuple):
     """A decision where the videos were not aligned: which frames are left out before a pair."""
 
     pair: int
@@ -74,7 +76,7 @@ class Decision:
     statement: str = ""
 
     def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
+        return self._asdict()
 
     @property
     def text(self) -> str:
@@ -115,8 +117,8 @@ def _other_skip(lag: int, plan: PairPlan, skips: tuple[int, int]) -> Remedy:
     return to_set("skip_dis", str(skips[1] - lag * plan.dis.stride))
 
 
-def _signatures(pictures: Iterable[Picture]) -> Iterator[Signature]:
-    return (picture.signature for picture in pictures if picture.signature is not None)
+def _signatures(pictures: Iterable[Picture]) -> Iterator[AnySignature]:
+    return (picture.signed for picture in pictures if picture.signed is not None)
 
 
 def other_pictures(aligner: Aligner, plan: PairPlan) -> str:
@@ -172,15 +174,16 @@ class Watch:
         """Whether it will refuse, and only has to see more frames to say why."""
         return self._refuse and self._aligner is not None and self._aligner.certain
 
-    def add(self, ref: Picture, dis: Picture) -> None:
+    def add(self, ref: Glimpse, dis: Glimpse) -> None:
         found = self._likeness.look(ref, dis)
-        self._brightness.add(ref.signature, dis.signature)
+        pair = None if ref.signed is None or dis.signed is None else (ref.signed, dis.signed)
+        self._brightness.add(pair)
         if found is not None and found.flip and self._aligner is not None:
             self._tell_transformed(found)
         # A pan that is a frame late looks like a picture that was moved: it is told when time isn't to blame.
         self._moved = self._moved or found
-        if self._aligner is not None and ref.signature is not None and dis.signature is not None:
-            self._tell(self._aligner.add(ref.signature, dis.signature))
+        if self._aligner is not None and pair is not None:
+            self._tell(self._aligner.add(*pair))
 
     def end(self, ref: Iterable[Picture] = (), dis: Iterable[Picture] = ()) -> None:
         """Look at the last pairs; `ref` and `dis` are the frames after them, of which one has none."""
@@ -285,6 +288,6 @@ class Straight:
         found = None if self._found else self.aligner.end()
         return not self._found and (found is None or found.kind == "frozen")
 
-    def _pair(self, ref: Signature, dis: Signature) -> None:
+    def _pair(self, ref: AnySignature, dis: AnySignature) -> None:
         self.pairs += 1
         self._found = self.aligner.add(ref, dis) is not None or self._found

@@ -8,11 +8,9 @@ import math
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
-
+from acuity.arrays import np
 from acuity.errors import InputError, PairingError, to_set
 from acuity.video import notes
 from acuity.video.card_picture import CardPicture
@@ -20,6 +18,8 @@ from acuity.video.pairs.pair_options import AUTO, Rectangle
 from acuity.video.pairs.pair_plan import PairPlan, Side
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from acuity.video.notes import Note
     from acuity.video.picture import Picture
     from acuity.video.readers.reader import VideoInfo, VideoReader
@@ -56,6 +56,8 @@ _CONTRAST: Final = 16  # levels between the brightest and the darkest line of pi
 
 _PLACES: Final = tuple(place / 63 for place in range(64))  # at which the brightness of lines is compared
 _SIDES: Final = ("left", "right", "above", "below")
+
+Line: TypeAlias = list[float]  # brightness from one end of a picture to the other
 
 
 class ContentFigures:
@@ -122,27 +124,34 @@ class ContentFigures:
         return Rectangle(width - width % 2, height - height % 2, left, above)
 
     @property
-    def lines(self) -> tuple[Any, Any]:
+    def lines(self) -> tuple[Line, Line]:
         """The highest means of columns and of rows, as 8-bit levels of limited range."""
         unit = 1 << (self._info.format.depth - 8)
-        sums = (self.sums.columns, self.sums.rows)
-        columns, rows = (line / (count * unit) for line, count in zip(sums, self.sums.samples, strict=True))
-        return (columns * _SQUEEZED + 16, rows * _SQUEEZED + 16) if self._full_range else (columns, rows)
+        scale, black = (_SQUEEZED, 16.0) if self._full_range else (1.0, 0.0)
+        columns, rows = (
+            [value / (count * unit) * scale + black for value in line]
+            for line, count in zip((self.sums.columns, self.sums.rows), self.sums.samples, strict=True)
+        )
+        return columns, rows
 
-    def _counted(self, count: Callable[[Any, int], tuple[int, int]]) -> tuple[int, ...]:
+    def _counted(self, count: Callable[[Line, int], tuple[int, int]]) -> tuple[int, ...]:
         if not self.seen:
             return 0, 0, 0, 0
         step = 1 if self._exact else self._step
-        return tuple(number * step for line in self.lines for number in count(line - 16, step))
+        above = ([value - 16 for value in line] for line in self.lines)  # black
+        return tuple(number * step for line in above for number in count(line, step))
 
 
-def _below(line: Any, limit: int) -> tuple[int, int]:
+def _below(line: Line, limit: int) -> tuple[int, int]:
     """How many values at either end are below the limit."""
-    bright = (line > limit).nonzero()[0]
-    return (int(bright[0]), len(line) - 1 - int(bright[-1])) if len(bright) else (len(line), len(line))
+    first, last = (
+        next((place for place, value in enumerate(ends) if value > limit), len(line))
+        for ends in (line, line[::-1])
+    )
+    return first, last
 
 
-def _bars(line: Any, step: int) -> tuple[int, int]:
+def _bars(line: Line, step: int) -> tuple[int, int]:
     """How many of every `step` lines at either end are a bar; 0 where little is left or the edge is soft."""
     first, last = _below(line, _BAR)
     left = len(line) - first - last
@@ -154,13 +163,14 @@ def _bars(line: Any, step: int) -> tuple[int, int]:
     return (found[0] if found[0] >= least else 0), (found[1] if found[1] >= least else 0)
 
 
-def _edge(line: Any, first: int, near: int) -> int:
+def _edge(line: Line, first: int, near: int) -> int:
     """Where the picture begins, next to the first line that isn't black; 0 where it brightens gradually.
 
     Encoding blurs the edge, so the picture begins where half its brightness is reached.
     """
     beside = line[first : first + near]
-    return first + int((beside > beside.max() / 2).argmax()) if beside.max() > _PICTURE else 0
+    most = max(beside)
+    return first + [value > most / 2 for value in beside].index(True) if most > _PICTURE else 0
 
 
 def find_bars(reader: VideoReader) -> Rectangle | None:
@@ -253,37 +263,45 @@ def _about_range(plan: PairPlan, looks: Sequence[ContentFigures]) -> Iterator[No
             yield notes.info("range-samples", f"{said}, but {outside}, as the other video's does")
 
 
-def _wrong_range(plan: PairPlan, one: Any, other: Any) -> Side | None:
+def _wrong_range(plan: PairPlan, one: Line, other: Line) -> Side | None:
     """The video whose lines are as bright as the other's if its own range is taken for the opposite."""
     ref, dis = plan.sides
     apart = _distance(one, other)
     for narrow, wide, levels in ((ref, dis, (one, other)), (dis, ref, (other, one))):
-        if apart > max(_LEVELS, _BETTER * _distance((levels[0] - 16) / _SQUEEZED, levels[1])):
+        widened = [(level - 16) / _SQUEEZED for level in levels[0]]
+        if apart > max(_LEVELS, _BETTER * _distance(widened, levels[1])):
             # At fault is the video tagged as full range that isn't, or else the one that is and isn't tagged.
             found = narrow if narrow.info.full_range and not narrow.info.rgb else wide
             return found if found.range_known and not found.info.rgb else None
     return None
 
 
-def _lines(plan: PairPlan, looks: Sequence[ContentFigures]) -> tuple[Any, Any] | None:
+def _lines(plan: PairPlan, looks: Sequence[ContentFigures]) -> tuple[Line, Line] | None:
     """The brightness of both videos' lines at the same places; None where it shows no range."""
     ref, dis = plan.sides
     if plan.crop or ref.info.rotation != dis.info.rotation or not all(look.seen for look in looks):
         return None
-    one, other = (
-        np.concatenate([np.interp(_PLACES, np.linspace(0, 1, len(line)), line) for line in look.lines])
-        for look in looks
-    )
-    return None if min(np.ptp(one), np.ptp(other)) < _CONTRAST else (one, other)
+    one, other = ([level for line in look.lines for level in _thinned(line)] for look in looks)
+    return None if min(max(one) - min(one), max(other) - min(other)) < _CONTRAST else (one, other)
 
 
-def _same_contrast(one: Any, other: Any) -> bool:
+def _thinned(line: Line) -> Iterator[float]:
+    """The line at _PLACES, straight from each value to the next."""
+    for place in _PLACES:
+        whole = min(int(place * (len(line) - 1)), max(len(line) - 2, 0))
+        left, right = line[whole], line[min(whole + 1, len(line) - 1)]
+        yield left + (right - left) * (place * (len(line) - 1) - whole)
+
+
+def _same_contrast(one: Line, other: Line) -> bool:
     """Whether the dark and the bright end differ alike: another range would bring them together or apart."""
-    return bool(_SQUEEZED**0.5 < other.std() / one.std() < _SQUEEZED**-0.5)
+    spread = [_distance(line, [sum(line) / len(line)] * len(line)) for line in (one, other)]
+    return bool(_SQUEEZED**0.5 < spread[1] / spread[0] < _SQUEEZED**-0.5)
 
 
-def _distance(one: Any, other: Any) -> float:
-    return float(((one - other) ** 2).mean() ** 0.5)
+def _distance(one: Line, other: Line) -> float:
+    """The root of the mean squared difference."""
+    return math.dist(one, other) / math.sqrt(len(one))
 
 
 _CELLS: Final = (9, 16)
@@ -301,7 +319,7 @@ _FITS: Final = 0.4  # share of the difference that its explanation may leave
 _TURN: Final = 5.0  # degrees of hue that are worth a word
 _GREY: Final = 0.15  # of the saturation, below which there is no hue
 
-Chroma = NDArray[np.complex128]  # Cb and Cr
+Chroma: TypeAlias = "NDArray[np.complex128]"  # Cb and Cr
 
 
 class Colours:

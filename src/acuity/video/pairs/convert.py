@@ -6,7 +6,7 @@ Each step is a callable from picture to picture; deinterlacing takes all of them
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final, cast
 
@@ -33,7 +33,7 @@ class Turn:
     def __call__(self, picture: Picture) -> Picture:
         turns = -self.degrees // 90 % 4  # numpy turns the other way
         planes = tuple(cast("Samples", np.ascontiguousarray(np.rot90(p, turns))) for p in picture.planes)
-        return replace(picture, planes=planes)
+        return picture.changed(planes=planes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class Cut:
             down, right = round(rows / plane.shape[0]), round(columns / plane.shape[1])
             kept = plane[self.top // down :, self.left // right :]
             planes.append(kept[: -(-self.height // down), : -(-self.width // right)])
-        return replace(picture, planes=tuple(planes))
+        return picture.changed(planes=tuple(planes))
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class Deepen:
 
     def __call__(self, picture: Picture) -> Picture:
         planes = tuple(self._plane(plane, picture.format.depth) for plane in picture.planes)
-        made = replace(picture, planes=planes, format=PixelFormat(picture.format.layout, self.depth))
+        made = picture.changed(planes=planes, format=PixelFormat(picture.format.layout, self.depth))
         made.finer = picture.finer
         return made
 
@@ -108,7 +108,7 @@ class Fit:
         )
         luma_only = _luma_only(picture) or self.format.layout == "400"
         planes = ToPlanar(frame.format, luma_only=luma_only)(frame)
-        return replace(picture, planes=planes, format=self.format)
+        return picture.changed(planes=planes, format=self.format)
 
 
 @dataclass(slots=True)
@@ -131,7 +131,7 @@ class Resample:
                 full = self.full_range
                 self._fit = Fit(picture.width, picture.height, self.format, full, full)
             chroma = self._fit(picture).planes[1:]
-        made = replace(picture, planes=(picture.luma, *chroma), format=self.format)
+        made = picture.changed(planes=(picture.luma, *chroma), format=self.format)
         made.finer = picture.finer
         return made
 
@@ -192,4 +192,4 @@ def _finished(graph: Graph, waiting: list[Picture]) -> Iterator[Picture]:
             return
         made = waiting.pop(0)
         planes = ToPlanar(frame.format, luma_only=len(made.planes) == 1)(frame)
-        yield replace(made, planes=planes)
+        yield made.changed(planes=planes)

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
+from acuity.arrays import np
+from acuity.video.pairs.glimpse import LOOKS, Glimpse
+from acuity.video.picture import AnySignature, Samples, Signature
 
-from acuity.video.alignment.geometry import LEAST_GAIN, Transformation, squared_error, transformation
-from acuity.video.card_picture import CardPicture
-from acuity.video.picture import Picture, Samples, Signature
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
-Plane = NDArray[Any]
+    from acuity.video.alignment.geometry import Transformation
 
-_LOOKS: Final = (8, 24, 40)  # pairs whose samples are compared
-_PART: Final = (288, 512)  # rows and columns from the middle of the picture that are compared
-# Pairs whose samples are kept, to tell whether geometry explains a lag, and their rows and columns.
-_KEPT: Final = 12
-_KEPT_PART: Final = (216, 384)
+Plane: TypeAlias = "NDArray[Any]"
+
+_KEPT: Final = 12  # pairs whose samples are kept, to tell whether geometry explains a lag
 _VISIBLE: Final = 10.0  # squared 8-bit steps of error that may come from more than coding
 _SURE: Final = 6.0  # times less squared error once it is undone, of one picture
 LIKELY: Final = 2.0  # likewise, of several to which the same was done
@@ -46,17 +44,19 @@ def moved(
     dis: Sequence[Plane],
     lag: int,
     better: float = _BETTER,
-    least: float = LEAST_GAIN,
+    least: float | None = None,
 ) -> Transformation | None:
     """The change of the pictures that explains them much better than a lag; None if none does.
 
     `ref` and `dis` are signatures, or samples, of the same places in both videos. `better` is the part of the
     lag's error that may be left, `least` the gain that each picture needs.
     """
+    from acuity.video.alignment.geometry import LEAST_GAIN, squared_error, transformation
+
     places = [n for n in range(len(dis)) if n < len(ref) and 0 <= n + lag < len(ref)]
     found = []
     for n in places[:: max(1, len(places) // _FRAMES)][:_FRAMES]:
-        what = transformation(ref[n], dis[n], least)
+        what = transformation(ref[n], dis[n], LEAST_GAIN if least is None else least)
         if what is None:
             return None
         left = squared_error(ref[n], dis[n]) / what.gain
@@ -67,6 +67,16 @@ def moved(
     if not found or len(found) < min(3, len(places)):
         return None
     return found[len(found) // 2] if _alike(found) else None
+
+
+def _visible(ref: Glimpse, dis: Glimpse) -> bool:
+    """Whether the samples differ by more than coding mostly makes of them."""
+    from acuity import _native
+
+    assert ref.part is not None
+    assert dis.part is not None
+    unit, samples = 1 << (ref.depth - 8), ref.part.nbytes // ref.part.itemsize
+    return bool(_native.squared_error(ref.part, dis.part, ref.depth) >= _VISIBLE * unit * unit * samples)
 
 
 def _alike(found: Sequence[Transformation]) -> bool:
@@ -102,27 +112,28 @@ class Brightness:
 
     def __init__(self) -> None:
         self._pairs = 0
-        self._differences = np.zeros(_LEVELS)
-        self._cells = np.zeros(_LEVELS)
+        # The sum of the differences of each level, and how many there are.
+        self._levels = [(0.0, 0.0)] * _LEVELS
 
-    def add(self, ref: Signature | None, dis: Signature | None) -> None:
-        """Take in the next pair."""
+    def add(self, pair: tuple[AnySignature, AnySignature] | None) -> None:
+        """Take in the signatures of the next pair."""
         number, self._pairs = self._pairs, self._pairs + 1
-        if number % _EVERY == 0 and ref is not None and dis is not None:
-            level = np.clip((ref.ravel() + 128) * (_LEVELS / 256), 0, _LEVELS - 1).astype(np.intp)
-            self._differences += np.bincount(level, (dis - ref).ravel(), _LEVELS)
-            self._cells += np.bincount(level, minlength=_LEVELS)
+        if number % _EVERY == 0 and pair is not None:
+            from acuity import _native
+
+            found = _native.level_differences(*pair, _LEVELS)
+            self._levels = [(a + c, b + d) for (a, b), (c, d) in zip(self._levels, found, strict=True)]
 
     def difference(self) -> str | None:
         """The difference in words; None if it isn't clear.
 
         Blur makes dark parts brighter and bright parts darker, so the mean tells.
         """
-        mean = float(self._differences.sum() / max(self._cells.sum(), 1))
+        mean = sum(off for off, _ in self._levels) / max(sum(cells for _, cells in self._levels), 1)
         if abs(mean) < _LIGHTER or self._pairs <= 2 * _EVERY:  # a few pictures may be anything
             return None
-        levels = self._differences[self._cells >= _FEWEST] / self._cells[self._cells >= _FEWEST]
-        most = float(np.abs(levels).max(initial=abs(mean)))
+        most = max([abs(off / cells) for off, cells in self._levels if cells >= _FEWEST], default=0.0)
+        most = max(most, abs(mean))
         how = "brighter" if mean > 0 else "darker"
         return f"{how} by {abs(mean):.0f} of 255 steps, up to {most:.0f} at a level"
 
@@ -132,51 +143,45 @@ class Likeness:
 
     def __init__(self) -> None:
         self._pairs = 0
-        self._kept: deque[tuple[Samples, Samples]] = deque(maxlen=_KEPT)
+        self._kept: deque[tuple[memoryview, memoryview]] = deque(maxlen=_KEPT)
         self._found: list[Transformation] = []
 
     @property
     def recent(self) -> tuple[list[Samples], list[Samples]]:
         """The middle of the last pictures, reference and distorted."""
-        return [ref for ref, _ in self._kept], [dis for _, dis in self._kept]
+        return [np.asarray(ref) for ref, _ in self._kept], [np.asarray(dis) for _, dis in self._kept]
 
-    def look(self, ref: Picture, dis: Picture) -> Transformation | None:
+    def look(self, ref: Glimpse, dis: Glimpse) -> Transformation | None:
         """Take in the next pair; what was done to its picture, if it is one whose samples are compared.
 
         One look suffices for a clear change, and two that agree for a smaller one.
         """
         number, self._pairs = self._pairs, self._pairs + 1
-        if not isinstance(ref, CardPicture) and not isinstance(dis, CardPicture):
-            # Copies, because the pictures' own memory is used again.
-            self._kept.append((_middle(ref, _KEPT_PART).copy(), _middle(dis, _KEPT_PART).copy()))
-        if number not in _LOOKS:
+        if ref.middle is not None and dis.middle is not None:
+            self._kept.append((ref.middle, dis.middle))
+        if number not in LOOKS:
             return None
         if (found := self._transformed(ref, dis)) is None:
             return None
         self._found.append(found)
         return found if found.gain >= _SURE or (len(self._found) > 1 and _alike(self._found[-2:])) else None
 
-    def _transformed(self, ref: Picture, dis: Picture) -> Transformation | None:
+    def _transformed(self, ref: Glimpse, dis: Glimpse) -> Transformation | None:
         """The change of the middle of the picture, looked for only where the samples differ visibly.
 
         Pictures on a card stay there: their signatures tell less.
         """
-        whole = None if ref.signature is None or dis.signature is None else (ref.signature, dis.signature)
-        if isinstance(ref, CardPicture) or isinstance(dis, CardPicture):
-            return None if whole is None else transformation(*whole)
-        parts = _middle(ref, _PART), _middle(dis, _PART)
-        unit = float(1 << (ref.format.depth - 8))
-        if float(np.square((parts[0].astype(np.float32) - parts[1]) / unit).mean()) < _VISIBLE:
+        if ref.part is not None and dis.part is not None and not _visible(ref, dis):
             return None
+        from acuity.video.alignment.geometry import LEAST_GAIN, transformation
+
+        signed = ref.signed is not None and dis.signed is not None
+        whole = (np.asarray(ref.signed), np.asarray(dis.signed)) if signed else None
+        if ref.on_card or dis.on_card:
+            return None if whole is None else transformation(*whole)
+        parts = np.asarray(ref.part), np.asarray(dis.part)
         if (found := transformation(*parts, LIKELY)) is None or not found.flip:
             return found
         # The middle of a symmetric picture may seem to be flipped: ask the whole.
         flipped = found.gain >= LEAST_GAIN and (whole is None or transformation(*whole) is not None)
         return found if flipped else None
-
-
-def _middle(picture: Picture, part: tuple[int, int]) -> Samples:
-    """The middle of the luma: as many rows and columns as `part` says."""
-    luma = picture.luma
-    rows, columns = (max(0, (size - most) // 2) for size, most in zip(luma.shape, part, strict=True))
-    return luma[rows : luma.shape[0] - rows, columns : luma.shape[1] - columns]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Final, TypeAlias
 
 from acuity.errors import FormatError, InputError, PairingError, Remedy, to_set
@@ -49,7 +48,7 @@ def open_pair(
             if isinstance(video, str | os.PathLike):
                 meant = said if is_raw or not any(raw) else RawGeometry()
                 try:
-                    video = opener(video, meant, replace(options, stream=stream))
+                    video = opener(video, meant, options.changed(stream=stream))
                 except FormatError as error:
                     raise _of_one(error, _STREAMS[len(readers)]) from error
                 stack.callback(video.close)
@@ -65,7 +64,7 @@ def open_alone(video: Video, said: RawGeometry, options: OpenOptions, stream: in
     """Open one video; a reader is returned unchanged."""
     if not isinstance(video, str | os.PathLike):
         return video
-    reader = open_as(video, said, replace(options, stream=stream))
+    reader = open_as(video, said, options.changed(stream=stream))
     if options.fps is not None and reader.info.kind in _TIMED:
         reader.close()
         raise InputError(

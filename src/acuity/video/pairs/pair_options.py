@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import Final, Literal, NamedTuple, get_args, get_origin, get_type_hints
+from typing import Final, Literal
 
 from acuity.errors import PairingError, to_set
+from acuity.records import NamedTuple, Record
 
 AUTO: Final = "auto"
-_RECTANGLE: Final = re.compile(r"([0-9]{1,6}):([0-9]{1,6}):([0-9]{1,6}):([0-9]{1,6})")
+_RECTANGLE: Final = r"([0-9]{1,6}):([0-9]{1,6}):([0-9]{1,6}):([0-9]{1,6})"
 
 
 class Rectangle(NamedTuple):
@@ -24,8 +24,7 @@ class Rectangle(NamedTuple):
         return ":".join(map(str, self))
 
 
-@dataclass(frozen=True, slots=True)
-class PairOptions:
+class PairOptions(Record):
     """The options of pair_videos().
 
     scale: 'auto' scales the distorted video to the reference's size when a container is involved and
@@ -101,7 +100,7 @@ class PairOptions:
         """The part that `crop` names; None where it names none."""
         if self.crop in (None, AUTO):
             return None
-        match = _RECTANGLE.fullmatch(str(self.crop))
+        match = re.fullmatch(_RECTANGLE, str(self.crop))
         found = Rectangle(*map(int, match.groups())) if match else Rectangle(0, 0, 0, 0)
         if not (found.width and found.height):
             raise PairingError(
@@ -112,9 +111,9 @@ class PairOptions:
 
 
 # The options that are words, with their choices; the first is the default, also of what may be None.
+# They are read from the text of the annotations: typing would compile it.
 WORDS: Final[dict[str, tuple[str, ...]]] = {
-    name: get_args(word)
-    for name, hint in get_type_hints(PairOptions).items()
-    for word in (hint, *get_args(hint))
-    if get_origin(word) is Literal
+    name: tuple(hint.split("'")[1::2])
+    for name, hint in PairOptions.__annotations__.items()
+    if hint.startswith("Literal[")
 }

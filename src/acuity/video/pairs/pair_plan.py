@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from acuity.errors import Remedy
+from acuity.records import Record, field
 from acuity.video import notes
 from acuity.video.notes import Note
 from acuity.video.pairs.pair_options import Rectangle
@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from acuity.video.pairs.convert import Step
 
 
-@dataclass(slots=True)
-class Side:
+class Side(Record, frozen=False):
     """One of the videos, as it will be after its conversions so far."""
 
     info: VideoInfo
@@ -71,8 +70,7 @@ class Side:
         return self.width * self.aspect / self.height
 
 
-@dataclass(slots=True)
-class PairPlan:
+class PairPlan(Record, frozen=False):
     """The conversions and the pairing of two videos. `conversions` are sentences for the report."""
 
     ref: Side

@@ -11,21 +11,22 @@ from typing import TYPE_CHECKING, Any, Final
 
 from acuity.errors import InputError, NoFramesError, PairingError, to_set
 from acuity.video.notes import Note, info, warning
-from acuity.video.pairs.alignment import Decision, Watch
 from acuity.video.pairs.clock import Clock, PairTimes
 from acuity.video.pairs.content import ContentFigures, find_bars, remarks
+from acuity.video.pairs.early_watch import EarlyWatch
 from acuity.video.pairs.pair_options import AUTO, PairOptions
 from acuity.video.pairs.pair_plan import PairPlan, Side
 from acuity.video.pairs.planning import make_plan
 from acuity.video.pairs.plausibility import plausibility_warnings
 from acuity.video.pairs.producer import Ahead, PictureSource, Producer
-from acuity.video.pairs.survey import Survey
 from acuity.video.picture import Picture
 from acuity.video.readers.prefetch import Prefetch, ReadAhead
 from acuity.video.readers.reader import BaseReader, VideoInfo, VideoReader
 
 if TYPE_CHECKING:
     from fractions import Fraction
+
+    from acuity.video.pairs.alignment import Decision, Watch
 
 _SEEN: Final = 60  # pairs that are looked at, if the videos have them, however few are scored
 _FEW: Final = 16  # pairs that don't show whether the videos are aligned
@@ -131,13 +132,8 @@ class Pairing(PictureSource):
         watch = None
         rest: list[Iterator[Picture]] = []
         if self.options.align != "off":
-            watch = Watch(
-                self._plan,
-                self._skips,
-                self.notes,
-                refuse=self.options.align != "warn",
-                bars=lambda: self._looks[0].bars != self._looks[1].bars,
-            )
+            known = [length for length in self._lengths if length is not None] if self.length_exact else []
+            watch = EarlyWatch(self._watch, min(known, default=None))
         try:
             left, right = self._reading()
             decisions = list(reversed(self.decisions))
@@ -183,7 +179,18 @@ class Pairing(PictureSource):
         if self.pairs == 0:
             raise NoFramesError(self._nothing())
 
-    def _read_on(self, left: Ahead, right: Ahead, watch: Watch) -> tuple[Iterator[Picture], ...]:
+    def _watch(self) -> Watch:
+        from acuity.video.pairs.alignment import Watch
+
+        return Watch(
+            self._plan,
+            self._skips,
+            self.notes,
+            refuse=self.options.align != "warn",
+            bars=lambda: self._looks[0].bars != self._looks[1].bars,
+        )
+
+    def _read_on(self, left: Ahead, right: Ahead, watch: EarlyWatch) -> tuple[Iterator[Picture], ...]:
         """Look at frames after the last pair that is wanted, because few pairs don't show what is wrong."""
         watch.scored = self.pairs
         try:
@@ -223,6 +230,8 @@ class Pairing(PictureSource):
         return self._survey
 
     def _look_through(self, _: int) -> None:
+        from acuity.video.pairs.survey import Survey
+
         survey = Survey(self._plan, self._lengths)
         readers = self._start_reading()
         try:
@@ -294,7 +303,7 @@ def _frames(count: int) -> str:
 
 
 def _read_on(
-    left: Ahead, right: Ahead, watch: Watch, most: int | None = None
+    left: Ahead, right: Ahead, watch: EarlyWatch, most: int | None = None
 ) -> tuple[Iterator[Picture], ...]:
     """Show the watch the next frames, `most` at most, until it knows what is wrong and raises an error.
 

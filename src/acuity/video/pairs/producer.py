@@ -121,7 +121,7 @@ class Producer:
                 for step in self._side.steps:
                     picture = step(picture)
         if self._signed:
-            picture.signature = sign(picture)
+            sign(picture)
         return picture
 
     def _open(self, first: int) -> Iterator[Picture]:

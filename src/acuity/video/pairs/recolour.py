@@ -7,7 +7,7 @@ changes, except for grays. Primaries as far apart as BT.2020's and BT.709's are 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Final, cast
 
@@ -78,7 +78,7 @@ class Recolour:
             cast("Samples", np.clip(np.rint(plane + np.float32(zero)), 0, top).astype(format.dtype))
             for plane, zero in zip(values, _zeros(self.target), strict=True)
         )
-        return replace(picture, planes=planes, format=format)
+        return picture.changed(planes=planes, format=format)
 
 
 def gamut_matrix(source: str, target: str) -> NDArray[np.float64]:

@@ -6,8 +6,7 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-import numpy as np
-
+from acuity.arrays import np
 from acuity.errors import PairingError, to_set
 from acuity.video.alignment.aligner import Aligner
 from acuity.video.alignment.doubts import Doubts
@@ -278,7 +277,7 @@ class Survey:
         """Take in a pair, and try it as those of other runs are."""
         if len(self._likeness) * _SHOWN <= self.pairs:
             self._likeness.append(correlation(ref, dis))
-        self._brightness.add(ref, dis)
+        self._brightness.add((ref, dis))
         self.pairs += 1
         if (finding := self._aligner.add(ref, dis)) is not None:
             self._tell(finding)

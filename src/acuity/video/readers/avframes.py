@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-from dataclasses import replace
 from functools import partial
 from typing import Final, cast
 
@@ -109,7 +108,7 @@ class ToPlanar:
     def picture(self, frame: av.VideoFrame, pts: float | None = None) -> Picture:
         made = Picture(self(frame), self.format, pts)
         if not self._luma_only and (self.rgb or (self.jpeg and self.format.layout != "400")):
-            made.finer = partial(_finer, frame if self.rgb else replace(made))
+            made.finer = partial(_finer, frame if self.rgb else made.changed())
         return made
 
     def __call__(self, frame: av.VideoFrame) -> tuple[Samples, ...]:

@@ -10,12 +10,11 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
+from acuity.records import NamedTuple
 from acuity.video.buffers import BufferPool, Bytes
-from acuity.video.picture import Picture, Signature
+from acuity.video.picture import Picture
 from acuity.video.readers.prefetch import Produce, ReadAhead
 from acuity.video.source import Source
 
@@ -73,7 +72,7 @@ class FileReads:
         self._frame, self._nothing = _native.FOUND_FRAME, _native.FOUND_NOTHING
         self._grid = wanted.grid
         self._cells = wanted.grid[0] * wanted.grid[1]
-        self._given: deque[tuple[Bytes, Signature | None]] = deque()
+        self._given: deque[tuple[Bytes, Any]] = deque()
         self._left = wanted.frames  # for which no buffer was given yet
         self._number = 0  # of the next picture
         self._stopped = self._by_itself = False
@@ -119,7 +118,7 @@ class FileReads:
         self._give()
         self._number += 1
         picture = self._places.picture(buffer)
-        picture.signature = None if signature is None else signature.reshape(self._grid)
+        picture.signed = None if signature is None else signature.cast("B").cast("f", self._grid)
         return picture
 
     def stop(self) -> None:
@@ -136,7 +135,7 @@ class FileReads:
             return
         self._left -= 1
         buffer = self._places.pool.take()
-        signature = np.empty(self._cells, np.float32) if self._cells else None
+        signature: Any = memoryview(bytearray(4 * self._cells)).cast("f") if self._cells else None
         self._given.append((buffer, signature))
         self._reads.give(buffer, signature)
 

@@ -12,9 +12,10 @@ from __future__ import annotations
 import itertools
 import os
 import re
-from typing import Final, NamedTuple
+from typing import Final
 
 from acuity.errors import GEOMETRY, InputError, to_give
+from acuity.records import NamedTuple
 from acuity.video.buffers import check_size
 from acuity.video.picture import LAYOUTS, PixelFormat
 
@@ -41,6 +42,7 @@ _PLANAR_8: Final = r"(?:400|420|422|444)p(?![a-z0-9])"
 _UNREADABLE: Final = (
     r"(?<![a-z0-9])(nv12|nv21|nv16|p010|p016|yuyv\w*|uyvy\w*|v210|yuv4\d\dp\d+be)(?![a-z0-9])"
 )
+_PACKED: Final = ("nv", "p01", "yuyv", "uyvy", "v210", "be")  # one is in each name that it matches
 
 # Samples of more than 8 bits all take two bytes, so 10 stands for every depth above 8.
 _WIDTHS: Final = (8, 10)
@@ -118,7 +120,7 @@ def other_geometry(path: str, length: int | None, given: RawFormat) -> OtherGeom
     pixels = PixelFormat(layout or given.format.layout, depth or given.format.depth)
     named = [RawFormat(*size, pixels) for size in sorted(sizes)]
     possible = [geometry for geometry in named if length is None or is_whole(length, geometry)]
-    packed = re.search(_UNREADABLE, name)
+    packed = re.search(_UNREADABLE, name) if any(part in name for part in _PACKED) else None
     if not packed and (given in named or not possible):
         return None
     said = []
@@ -139,15 +141,19 @@ def is_whole(length: int, geometry: RawFormat) -> bool:
 
 
 def _sizes(name: str) -> set[tuple[int, int]]:
-    return {(int(w), int(h)) for w, h in re.findall(_SIZE, name)}
+    return {(int(w), int(h)) for w, h in re.findall(_SIZE, name)} if "x" in name else set()
 
 
 def _said(name: str) -> tuple[str | None, int | None]:
     """Layout and depth in the name; None if it has none or several."""
-    found = [m for pattern in (_NAMED, _BARE) for m in re.findall(pattern, name)]
+    # Compiling the patterns takes longer than reading a picture: only for names that may match.
+    patterns = (_NAMED, _BARE) if any(layout in name for layout in LAYOUTS) else ()
+    found = [m for pattern in patterns for m in re.findall(pattern, name)]
     layouts = {layout for layout, _ in found}
-    depths = {int(depth) for _, depth in found if depth} | {int(d) for d in re.findall(_DEPTH, name)}
-    if not depths and re.search(_PLANAR_8, name):
+    depths = {int(depth) for _, depth in found if depth}
+    if any(character.isdigit() for character in name):
+        depths |= {int(d) for d in re.findall(_DEPTH, name)}
+    if not depths and found and re.search(_PLANAR_8, name):
         depths = {8}  # FFmpeg's names: yuv420p is 8-bit, deeper formats carry their depth
     return (layouts.pop() if len(layouts) == 1 else None, depths.pop() if len(depths) == 1 else None)
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from acuity.errors import GEOMETRY, TO_OMIT_GEOMETRY, FormatError, InputError, NoFramesError, to_give
+from acuity.records import Record
 from acuity.video.buffers import Allocate, allocate
 from acuity.video.local_file import local_size, restricted
 from acuity.video.notes import info
@@ -36,8 +36,7 @@ _SIGNATURES: Final = (
 _TASTE: Final = 16
 
 
-@dataclass(frozen=True, slots=True)
-class RawGeometry:
+class RawGeometry(Record):
     """The caller's geometry of raw video; None: not given."""
 
     width: int | None = None
@@ -61,8 +60,7 @@ class RawGeometry:
         return RawFormat(self.width, self.height, PixelFormat.parse(self.pixel_format, self.bitdepth))
 
 
-@dataclass(frozen=True, slots=True)
-class OpenOptions:
+class OpenOptions(Record):
     """How videos are opened, besides the geometry of raw ones: see open_video()."""
 
     fps: Fraction | None = None

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import Final, NamedTuple
+from typing import Final
 
+from acuity.records import NamedTuple
 from acuity.video.picture import Picture
 
 # Returns a picture by its number, or None after the last one. One thread asks for them in order; of several,

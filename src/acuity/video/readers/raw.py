@@ -84,9 +84,9 @@ class RawReader(BaseReader):
             return None
         buffer = self._pool.take()
         if self._source.concurrent or self._skip_chroma:
-            count = self._source.read_at(frame * self._layout.frame_bytes, buffer.data)
+            count = self._source.read_at(frame * self._layout.frame_bytes, memoryview(buffer)[: self._wanted])
         else:
-            count = self._source.readinto(buffer.data)
+            count = self._source.readinto(memoryview(buffer)[: self._wanted])
         if count == 0 and self.info.frames is None:
             if frame == 0:
                 raise NoFramesError(f"'{self.info.path}' is empty: there is no frame to score")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from acuity.errors import InputError, NoFramesError
+from acuity.records import NamedTuple, Record, field
 from acuity.video.notes import Note
 from acuity.video.picture import Picture, PixelFormat
 
@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from acuity.video.readers.file_reads import FramePlaces
 
 
-@dataclass(frozen=True, slots=True)
-class VideoInfo:
+class VideoInfo(Record):
     """The description of a video before its first frame is decoded."""
 
     path: str

@@ -286,7 +286,7 @@ class Y4mReader(BaseReader):
 
 def _line_and_samples(buffer: Bytes) -> memoryview:
     """The part of a buffer for a plain line and the samples after it."""
-    return buffer.data[_ROOM - len(_LINE) :]
+    return memoryview(buffer)[_ROOM - len(_LINE) :]
 
 
 def _empty(source: Source) -> NoFramesError:

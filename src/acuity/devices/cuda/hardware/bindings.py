@@ -9,11 +9,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from importlib.util import find_spec
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
+from acuity.devices import signs
 from acuity.devices.cuda.hardware.driver import DriverError, LoadedDriver
 from acuity.errors import BackendError, to_set
+from acuity.records import NamedTuple
 
 _CUPY_FOLDER: Final = "CUPY_CACHE_DIR"
 INSTALL: Final = "pip install 'acuity-vmaf[cuda]'"
@@ -28,14 +29,9 @@ class Bindings(NamedTuple):
     errors: tuple[type[Exception], ...]  # what failures of the runtime and the driver raise
 
 
-def is_installed() -> bool:
-    """Whether CuPy is installed; imports nothing."""
-    return find_spec("cupy_backends") is not None
-
-
 def load_bindings() -> Bindings:
     """CuPy's bindings; raises BackendError if they aren't installed or can't be loaded."""
-    if not is_installed():
+    if not signs.is_installed():
         raise BackendError(f"CuPy is not installed: {INSTALL}, or pass ", to_set("backend", "cpu"))
     try:
         from cupy_backends.cuda.api import runtime

@@ -11,11 +11,12 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import NamedTuple, ParamSpec, TypeVar
+from typing import ParamSpec, TypeVar
 
 from acuity.devices.cuda.hardware.bindings import Bindings
 from acuity.devices.cuda.hardware.cuda_errors import start_failure, use_failure
 from acuity.errors import BackendError, CardLost
+from acuity.records import NamedTuple
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")

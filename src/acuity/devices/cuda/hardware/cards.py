@@ -14,10 +14,10 @@ from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from acuity.devices.cuda.hardware.bindings import INSTALL, Bindings, is_installed, load_bindings
+from acuity.devices import signs
+from acuity.devices.cuda.hardware.bindings import INSTALL, Bindings, load_bindings
 from acuity.devices.cuda.hardware.card_context import Properties
 from acuity.devices.cuda.hardware.cuda_errors import INSTEAD, NO_DEVICE, start_failure, status_of
-from acuity.devices.cuda.hardware.driver import has_traces
 from acuity.devices.device import WORKER_VARIABLE, Signs
 from acuity.errors import BackendError
 
@@ -35,7 +35,7 @@ _DRIVERS: Final = {12: "525", 13: "580"}
 
 def look() -> Signs:
     """The facts about cards that are known without starting anything."""
-    installed, traces = is_installed(), has_traces()
+    installed, traces = signs.is_installed(), signs.has_traces()
     problem = None
     if not installed:
         card = "there is a card, and " if traces else ""

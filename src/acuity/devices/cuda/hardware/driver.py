@@ -8,16 +8,11 @@ Python's lock while a card starts and while code is loaded.
 from __future__ import annotations
 
 import ctypes
-import os
-from collections.abc import Collection
 from ctypes import byref, c_char_p, c_int, c_uint, c_void_p
 from functools import cached_property
 from typing import Any, Final
 
 LIBRARY: Final = "libcuda.so.1"
-
-# One of these is there if a driver is: on a PC or server, in WSL, on a Jetson.
-_TRACES: Final = ("/dev/nvidiactl", "/dev/nvidia0", "/dev/dxg", "/dev/nvmap")
 
 _NO_LIBRARY: Final = 35  # CUDA's number for a driver that is missing or too old
 # The parameters of each function.
@@ -35,11 +30,6 @@ _FUNCTIONS: Final[dict[str, tuple[Any, ...]]] = {
 }
 # Functions that may take long: other threads run meanwhile. The others take less time than changing threads.
 _LONG: Final = frozenset({"cuInit", "cuDevicePrimaryCtxRetain", "cuModuleLoadData"})
-
-
-def has_traces(paths: Collection[str] = _TRACES) -> bool:
-    """Whether this machine seems to have a driver of NVIDIA; starts and loads nothing."""
-    return any(os.path.exists(path) for path in paths)
 
 
 class DriverError(RuntimeError):

@@ -11,8 +11,9 @@ import threading
 from contextlib import suppress
 from typing import Final
 
-from acuity.devices.cuda.hardware.bindings import is_installed, load_bindings
-from acuity.devices.cuda.hardware.driver import LoadedDriver, has_traces
+from acuity.devices import signs
+from acuity.devices.cuda.hardware.bindings import load_bindings
+from acuity.devices.cuda.hardware.driver import LoadedDriver
 from acuity.devices.device import WORKER_VARIABLE
 
 NAME: Final = "acuity-early-start"  # of the thread
@@ -23,7 +24,7 @@ def begin(number: int | None = None) -> threading.Thread | None:
 
     Returns at once: the thread, or None if there is no sign of a card or of CuPy.
     """
-    if not has_traces() or not is_installed():
+    if not signs.has_traces() or not signs.is_installed():
         return None
     thread = threading.Thread(target=_start, args=(number,), name=NAME, daemon=True)
     thread.start()
