@@ -252,8 +252,8 @@ X86 = ["avx512vnni", "avx512", "avx2vnni", "avx2", "sse4", "plain"]
 
 @pytest.mark.parametrize(
     ("mask", "expected"),
-    [(0, "avx512vnni"), (32, "avx512"), (16, "avx2vnni"), (48, "avx2vnni"), (8, "sse4"), (4, "plain"), (1, "plain"),
-     (64, "avx512vnni"), (0xFFFFFFFF, "plain")],
+    [(0, "avx512vnni"), (32, "avx512"), (16, "avx2vnni"), (48, "avx2vnni"), (8, "sse4"), (4, "plain"),
+     (1, "plain"), (64, "avx512vnni"), (0xFFFFFFFF, "plain")],
 )  # fmt: skip
 def test_x86(mask: int, expected: str) -> None:
     assert allowed(X86, mask, "x86_64") == expected
