@@ -44,7 +44,7 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, help="keep clips here (default: a temporary folder)")
     parser.add_argument("--memory-frames", type=int, nargs=2, default=(50, 500), metavar=("FEW", "MANY"))
     parser.add_argument(
-        "--lengthen", type=int, default=1, help="clips this many times as long, for many cores (default 1)"
+        "--lengthen", type=float, default=1, help="clips this many times as long, for many cores (default 1)"
     )
     parser.add_argument(
         "--cpumask", default="0", help="instruction sets that neither may use (48: no AVX-512)"
@@ -64,7 +64,12 @@ def main() -> None:
         folder = args.folder or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
         cases = [
-            (make_clip(folder, name.replace(" ", "_"), width, height, depth, frames * args.lengthen), models)
+            (
+                make_clip(
+                    folder, name.replace(" ", "_"), width, height, depth, round(frames * args.lengthen)
+                ),
+                models,
+            )
             for name, width, height, depth, frames, models in CLIPS
         ]
         clips = [clip for clip, _ in cases]
