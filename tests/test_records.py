@@ -68,8 +68,13 @@ def test_a_wrong_field_is_refused(given: tuple[tuple[Any, ...], dict[str, Any]])
 def test_only_records_that_say_so_can_be_changed() -> None:
     with pytest.raises(AttributeError, match="can't be changed"):
         Size(1).width = 2  # type: ignore[misc]
+    with pytest.raises(AttributeError, match="can't be changed"):
+        del Size(1).width
     with pytest.raises(ValueError, match="too small"):
         Size(-1)
+    match Size(3, 4):
+        case Size(width, height):
+            assert (width, height) == (3, 4)
     named = Named(1)
     named.name = "one"
     assert (named.name, named.height, named == Named(1, name="one")) == ("one", 2, True)

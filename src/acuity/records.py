@@ -114,6 +114,7 @@ class Record:
     """The base of records: not to be changed, and equal if their fields are, unless a class says so."""
 
     fields: ClassVar[dict[str, Field]] = {}
+    __match_args__: ClassVar[tuple[str, ...]] = ()
     __dataclass_fields__: ClassVar[Any] = AsDataclass()
 
     def __init_subclass__(cls, *, frozen: bool = True, eq: bool = True, kw_only: bool = False) -> None:
@@ -125,8 +126,9 @@ class Record:
                 if given is not MISSING:
                     delattr(cls, name)
         cls.fields = {**cls.fields, **own}
+        cls.__match_args__ = tuple(cls.fields)  # type: ignore[misc]
         if not frozen:
-            cls.__setattr__ = object.__setattr__  # type: ignore[method-assign, assignment]
+            cls.__setattr__, cls.__delattr__ = object.__setattr__, object.__delattr__  # type: ignore[method-assign, assignment]
             cls.__hash__ = None  # type: ignore[assignment]
         if not eq:
             cls.__eq__, cls.__hash__ = object.__eq__, object.__hash__  # type: ignore[method-assign]
@@ -152,6 +154,9 @@ class Record:
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"{type(self).__name__} can't be changed: make another with changed({name}=...)")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"{type(self).__name__} can't be changed: '{name}' stays")
 
     def _compared(self) -> tuple[Any, ...]:
         return tuple(self.__dict__[name] for name, entry in self.fields.items() if entry.compare)

@@ -43,6 +43,14 @@ def test_median_and_deviation() -> None:
     assert pool(values, "stddev") == values.std()
 
 
+def test_columns_of_other_types_and_missing_numbers() -> None:
+    """Sums of bytes would begin again at 256, and a missing number has no place in an order."""
+    assert pool(np.array([200, 200, 200], np.uint8)) == 200.0
+    holes = np.array([1.0, np.nan, 3.0, 2.0, 0.0])
+    for method, expected in [("min", np.nan), ("max", np.nan), ("mean", np.nan), ("median", 2.0)]:
+        np.testing.assert_equal(pool(holes, method), expected)
+
+
 def test_percentiles_by_name() -> None:
     values = np.arange(101.0)
     assert pool(values, "p5") == 5.0

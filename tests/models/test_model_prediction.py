@@ -74,6 +74,10 @@ def test_batches_do_not_change_a_bit(document: dict[str, Any], save: Save) -> No
     assert np.array_equal(model.predict({0: values[:, 0], 1: values[:, 1]}), scores, equal_nan=True)
     assert np.array_equal(model.predict(np.asfortranarray(values)), scores, equal_nan=True)
     assert model.predict(values[:0]).shape == (0,)
+    single = values.astype(np.float32)
+    assert np.array_equal(
+        model.predict({0: single[:, 0], 1: single[:, 1]}), model.predict(single), equal_nan=True
+    )
 
 
 def test_model_from_end_to_end(document: dict[str, Any], save: Save) -> None:

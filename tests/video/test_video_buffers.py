@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from acuity.video.buffers import BufferPool, Bytes, FrameLayout
 from acuity.video.picture import PixelFormat
@@ -10,6 +11,11 @@ from acuity.video.picture import PixelFormat
 
 def address(buffer: Bytes) -> int:
     return int(np.frombuffer(buffer, np.uint8).ctypes.data)
+
+
+def test_too_little_memory_is_told_as_such() -> None:
+    with pytest.raises(MemoryError):
+        BufferPool(1 << 60).take()
 
 
 def test_buffers_come_back_however_many_are_in_use() -> None:

@@ -40,7 +40,10 @@ class Column:
         first, last = numbers[0], numbers[-1]
         self._make_room(last)
         if last - first + 1 == len(numbers):
-            self._values[first : last + 1] = array("d", values)
+            given = array("d", values)
+            if len(given) != len(numbers):  # a slice would move what comes after it
+                raise ValueError(f"{len(given)} figures came for {len(numbers)} frames")
+            self._values[first : last + 1] = given
             self._written[first : last + 1] = bytes([True]) * len(numbers)
         else:
             for index, value in zip(numbers, values, strict=True):

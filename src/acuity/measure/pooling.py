@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import re
+from array import array
 from collections.abc import Callable, Sequence
-from functools import reduce
+from functools import partial, reduce
 from operator import add
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -44,7 +45,8 @@ def percentile(values: Array, percent: float) -> float:
 
 def percentiles(values: Array, percents: Sequence[float]) -> list[float]:
     """Several percentiles, with one sort."""
-    ordered = sorted(values)
+    known = [value for value in values if value == value]
+    ordered = sorted(known) + [math.nan] * (len(values) - len(known))  # which have no order
     return [_percentile(ordered, percent) for percent in percents]
 
 
@@ -59,9 +61,13 @@ def _percentile(ordered: Array, percent: float) -> float:
     return float(ordered[left] * (right - position) + ordered[right] * (position - left))
 
 
+def _extreme(choose: Callable[[Array], float], values: Array) -> float:
+    return math.nan if any(value != value for value in values) else float(choose(values))
+
+
 POOLS: Final[dict[str, Callable[[Array], float]]] = {
-    "min": lambda values: float(min(values)),
-    "max": lambda values: float(max(values)),
+    "min": partial(_extreme, min),
+    "max": partial(_extreme, max),
     "mean": _mean,
     "harmonic_mean": _harmonic_mean,
 }
@@ -79,6 +85,7 @@ def pool(values: Array, method: Method = "mean") -> float:
     """
     if len(values) == 0:
         raise FeatureError("there is no frame to pool")
+    values = array("d", values)  # integers and single precision would be added up as such
     if isinstance(method, tuple):
         name, percent = method
         if name == "percentile":

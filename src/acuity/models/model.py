@@ -9,6 +9,7 @@ A collection has models trained on resampled data, whose spread gives a confiden
 from __future__ import annotations
 
 import math
+from array import array
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from functools import reduce
@@ -203,11 +204,16 @@ def as_columns(columns: Columns, features: int) -> list[Floats]:
         missing = [index for index in range(features) if index not in columns]
         if missing or len(columns) != features:
             raise ValueError(f"the model takes columns 0 to {features - 1}, but got {sorted(columns)}")
-        return [columns[index] for index in range(features)]
+        return [_doubles(columns[index]) for index in range(features)]
     matrix = np.asarray(columns, np.float64)
     if matrix.ndim != 2 or matrix.shape[1] != features:
         raise ValueError(f"the model takes an array of shape (frames, {features}), but got {matrix.shape}")
     return list(matrix.T.tolist())
+
+
+def _doubles(column: Floats) -> Floats:
+    """The column in double precision, whatever it came in."""
+    return column if isinstance(column, array) and column.typecode == "d" else array("d", column)
 
 
 def as_matrix(columns: Columns, features: int) -> Array:

@@ -9,16 +9,13 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from acuity import __version__
 from acuity.measure.results import figures_of
 from acuity.records import NamedTuple
 from acuity.report.document import Extra, ReportSource, plain
 from acuity.report.precision import Precision, parse_precision
-
-if TYPE_CHECKING:
-    pass
 
 
 class RowStyle(NamedTuple):

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
+import errno
 import math
 import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
 from mmap import MADV_HUGEPAGE, MAP_ANONYMOUS, MAP_PRIVATE, mmap
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from acuity.arrays import np
 from acuity.errors import FormatError
 from acuity.records import NamedTuple
 from acuity.video.picture import Memory, PixelFormat
-
-if TYPE_CHECKING:
-    pass
 
 Bytes: TypeAlias = Any  # memory that views of it keep: an mmap, or an array of bytes
 # Returns so many bytes of memory, or more, that are freed with the object. A device has a function of its own
@@ -31,8 +29,13 @@ _MOST: Final = 512
 
 
 def allocate(size: int) -> Bytes:
-    """Memory of the process, aligned to pages."""
-    room = mmap(-1, size, flags=MAP_PRIVATE | MAP_ANONYMOUS)
+    """Memory of the process, aligned to pages; raises MemoryError."""
+    try:
+        room = mmap(-1, size, flags=MAP_PRIVATE | MAP_ANONYMOUS)
+    except OSError as error:
+        if error.errno == errno.ENOMEM:
+            raise MemoryError(f"no memory for a picture of {size} bytes") from None
+        raise
     if size >= _HUGE:
         with suppress(OSError):  # of systems without large pages
             room.madvise(MADV_HUGEPAGE)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -38,7 +39,8 @@ class Recorded:
     def end(self, *_: Any) -> None:
         self.calls.append("end")
 
-    def leave(self) -> None:
+    def leave(self, waiting: Iterable[tuple[Glimpse, Glimpse]] = ()) -> None:
+        self.seen.extend(waiting)
         self.calls.append("leave")
 
 

@@ -17,7 +17,7 @@ from acuity.video.pairs.glimpse import Glimpse
 from acuity.video.pairs.likeness import Likeness
 from acuity.video.picture import Picture, PixelFormat
 from acuity.video.readers.avframes import FILTERS
-from video_clips import clip, paired
+from video_clips import clip, pair, paired
 
 WIDTH, HEIGHT, FRAMES = 320, 180, 48
 YUV420, GREY = PixelFormat("420", 8), PixelFormat("400", 8)
@@ -93,6 +93,12 @@ def test_flipped_pictures_are_refused(
     with pytest.raises(PairingError, match=rf"shows the pictures of .* {words}.*align='off'"):
         paired(source, dis)
     assert paired(source, dis, align="off").pairs == FRAMES
+    left = pair(source, dis)
+    pairs = iter(left)
+    for _ in range(12):
+        next(pairs)
+    pairs.close()  # whoever wants no more pairs is warned
+    assert any(words in note.text for note in left.notes if note.level == "warning"), left.notes
 
 
 @pytest.mark.parametrize(

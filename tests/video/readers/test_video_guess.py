@@ -83,6 +83,7 @@ def said_otherwise(name: str, size: int | None, width: int, height: int, layout:
         ("crowd_64x36_420p.yuv", (36, 64, "420", 8), "64x36"),
         ("crowd_64x36_420p.yuv", (64, 36, "422", 8), "420"),
         ("crowd_64x36_8bit.yuv", (64, 36, "420", 10), "8 bit"),
+        ("crowd_64x36_yuvj420p.yuv", (64, 36, "420", 10), "8 bit"),
         ("crowd_64x36_420p.yuv", (36, 64, "444", 16), "64x36 420 8 bit"),
         ("crowd_64x36_nv12.yuv", (64, 36, "420", 8), "nv12"),
         ("crowd_64x36_from_64x72.yuv", (72, 64, "420", 8), "64x36 or 64x72"),

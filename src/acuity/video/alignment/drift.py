@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from operator import add
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from acuity.arrays import np
 from acuity.records import NamedTuple
@@ -26,9 +26,6 @@ from acuity.video.alignment.matching import (
 )
 from acuity.video.alignment.signature import coarse
 from acuity.video.picture import AnySignature, Signature
-
-if TYPE_CHECKING:
-    pass
 
 REACH: Final = 8  # frames that the videos may be apart
 WINDOW: Final = 25  # frames whose errors are added up

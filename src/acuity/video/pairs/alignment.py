@@ -205,9 +205,13 @@ class Watch:
         else:
             self._notes.extend(brightness_notes(self._brightness, self._plan))
 
-    def leave(self) -> None:
-        """Warn of what the pairs so far show: no more are wanted, though the videos go on."""
+    def leave(self, waiting: Iterable[tuple[Glimpse, Glimpse]] = ()) -> None:
+        """Warn of what the pairs so far show, after those that it hasn't seen yet: no more are wanted, though
+        the videos go on.
+        """
         self._refuse = False
+        for ref, dis in waiting:
+            self.add(ref, dis)
         self.end()
 
     def _tell(self, finding: Misalignment | None) -> None:

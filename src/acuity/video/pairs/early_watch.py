@@ -53,17 +53,24 @@ class EarlyWatch:
     def leave(self) -> None:
         """Warn of what the pairs so far show: no more are wanted, though the videos go on."""
         if self._pairs > _BLIND:
-            self._look().leave()
+            self._made().leave(self._taken())
 
     def _look(self) -> Watch:
         """Show the watch the pairs that wait."""
+        watch = self._made()
+        for ref, dis in self._taken():
+            watch.add(ref, dis)
+        return watch
+
+    def _made(self) -> Watch:
         if self._watch is None:
             self._watch = self._make()
         self._watch.scored = self.scored
-        waiting, self._waiting = self._waiting, []
-        for ref, dis in waiting:
-            self._watch.add(ref, dis)
         return self._watch
+
+    def _taken(self) -> list[tuple[Glimpse, Glimpse]]:
+        taken, self._waiting = self._waiting, []
+        return taken
 
 
 def _load_beside() -> None:

@@ -153,7 +153,7 @@ def _said(name: str) -> tuple[str | None, int | None]:
     depths = {int(depth) for _, depth in found if depth}
     if any(character.isdigit() for character in name):
         depths |= {int(d) for d in re.findall(_DEPTH, name)}
-    if not depths and found and re.search(_PLANAR_8, name):
+    if not depths and patterns and re.search(_PLANAR_8, name):
         depths = {8}  # FFmpeg's names: yuv420p is 8-bit, deeper formats carry their depth
     return (layouts.pop() if len(layouts) == 1 else None, depths.pop() if len(depths) == 1 else None)
 
