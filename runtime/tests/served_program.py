@@ -47,7 +47,10 @@ class ServedProgram:
         assert self.process.stderr is not None
         for line in self.process.stderr:
             with self._heard:
-                self.lines.append(json.loads(line))
+                try:
+                    self.lines.append(json.loads(line))
+                except json.JSONDecodeError:  # a sentence about why it can't start, which the failing test shows
+                    self.lines.append({"event": "text", "message": line})
                 self._heard.notify_all()
         with self._heard:
             self.lines.append({"event": "ended"})
