@@ -49,7 +49,7 @@ class ServedProgram:
             with self._heard:
                 try:
                     self.lines.append(json.loads(line))
-                except json.JSONDecodeError:  # a sentence about why it can't start, which the failing test shows
+                except json.JSONDecodeError:  # a sentence about why it does not start
                     self.lines.append({"event": "text", "message": line})
                 self._heard.notify_all()
         with self._heard:
